@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use stats::rng::{Purpose, Rng};
 
+use crate::clock::stretch;
 use crate::dns::Addresses;
 use crate::file::{CONTROL, LabFile, Piece, Policy, Program, Property, Template};
 use crate::instance::SharedView;
 use crate::layout::{HostPlan, nearest};
 use crate::message::{InstanceState, NameStatus};
 use crate::pieces;
-use crate::policy::choose;
+use crate::policy::{choose, decision_ns};
 
 /// How long the address of a host may be kept: it does not change.
 const HOST_TTL_S: u32 = 60;
@@ -136,7 +138,8 @@ impl Directory {
                 Some(service) => (service, &Policy::Simple, 0),
                 None => {
                     let host = self.plans.iter().find(|host| host.name == name)?;
-                    return Some((vec![host.address], HOST_TTL_S));
+                    let list = vec![host.address];
+                    return Some(Addresses { list, ttl_s: HOST_TTL_S, ..Addresses::default() });
                 }
             },
         };
@@ -144,7 +147,8 @@ impl Directory {
         let is_well = |host: usize| self.is_well(service, host);
         let hosts = choose(policy, &self.file, region, &self.hosts_of(service), &is_well, draw);
         let addresses = hosts.iter().map(|host| self.plans[*host].address);
-        Some((addresses.collect(), ttl_s))
+        let decision = Duration::from_nanos(decision_ns(policy, &self.file, region));
+        Some(Addresses { list: addresses.collect(), ttl_s, decision: stretch(decision) })
     }
 
     /// A template's text for a process in a region, on a host if it is one of the file's, with a directory of its own

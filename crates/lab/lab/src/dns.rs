@@ -1,12 +1,14 @@
 //! The lab's name server (RFC 1035): on each host at the same address of loopback, so that it knows the region of each
 //! query.
 
+use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::clock::rest;
 use crate::wan::Namespace;
 use simple_dns::rdata::{A, RData};
 use simple_dns::{CLASS, Packet, PacketFlag, QTYPE, RCODE, ResourceRecord, TYPE};
@@ -23,8 +25,17 @@ const ADDRESSES_MAX: usize = 20;
 /// How often a server looks whether it is to end.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Addresses, and how long they may be kept in seconds.
-pub(crate) type Addresses = (Vec<Ipv4Addr>, u32);
+/// The answer to a question for a name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Addresses {
+    /// None: nobody may be reached.
+    pub(crate) list: Vec<Ipv4Addr>,
+    /// How long they may be kept, in seconds.
+    pub(crate) ttl_s: u32,
+    /// How long the decision takes, on the machine's clock.
+    pub(crate) decision: Duration,
+}
+
 /// The addresses of a name for a region; `None`: there is no such name.
 pub(crate) type Resolve = dyn Fn(&str, usize) -> Option<Addresses> + Send + Sync;
 
@@ -74,10 +85,29 @@ fn serve(socket: &UdpSocket, region: usize, stop: &AtomicBool, resolve: &Resolve
         let Ok((length, from)) = socket.recv_from(&mut buffer) else {
             continue;
         };
-        if let Some(reply) = reply(&buffer[..length], &|name| resolve(name, region)) {
-            send(socket, &reply, from);
+        let decision = Cell::new(Duration::ZERO);
+        let resolve = |name: &str| {
+            let found = resolve(name, region)?;
+            decision.set(found.decision);
+            Some(found)
+        };
+        if let Some(reply) = reply(&buffer[..length], &resolve) {
+            send_after(decision.get(), socket, reply, from);
         }
     }
+}
+
+/// Sends a reply once it has been decided; others are answered meanwhile.
+fn send_after(decision: Duration, socket: &UdpSocket, reply: Vec<u8>, to: SocketAddr) {
+    let apart = (!decision.is_zero()).then(|| socket.try_clone().ok()).flatten();
+    let Some(own) = apart else {
+        return send(socket, &reply, to);
+    };
+    // Without a thread the client asks again.
+    let _ = std::thread::Builder::new().stack_size(256 << 10).spawn(move || {
+        rest(decision);
+        send(&own, &reply, to);
+    });
 }
 
 /// Sends a reply; a client that has gone does not get it.
@@ -103,9 +133,9 @@ fn reply(message: &[u8], resolve: &dyn Fn(&str) -> Option<Addresses>) -> Option<
     match found {
         None => *reply.rcode_mut() = RCODE::NameError,
         // There are no addresses of version 6, which is another answer than that there is no name.
-        Some((addresses, ttl_s)) => {
+        Some(Addresses { list, ttl_s, .. }) => {
             let wants_address = matches!(question.qtype, QTYPE::TYPE(TYPE::A) | QTYPE::ANY);
-            for address in addresses.iter().take(ADDRESSES_MAX).filter(|_| wants_address) {
+            for address in list.iter().take(ADDRESSES_MAX).filter(|_| wants_address) {
                 let data = RData::A(A { address: u32::from(*address) });
                 let record = ResourceRecord::new(question.qname.clone(), CLASS::IN, ttl_s, data);
                 reply.answers.push(record);
@@ -132,7 +162,8 @@ mod tests {
 
     fn resolve(name: &str) -> Option<Addresses> {
         let address = Ipv4Addr::new(198, 18, 0, 1);
-        (name == "api").then(|| (vec![address; 100], 5))
+        let found = Addresses { list: vec![address; 100], ttl_s: 5, decision: Duration::ZERO };
+        (name == "api").then_some(found)
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod effects;
 mod faults;
 mod hosts;
 mod links;
+mod locations;
 mod names;
 mod network;
 mod read;
@@ -51,6 +52,8 @@ pub struct LabFile {
     pub regions: Vec<String>,
     /// Those of them that are only users behind an access link.
     pub access: Vec<AccessRegion>,
+    /// Where each region is.
+    pub locations: Vec<Location>,
     /// From region a to region b at a · regions + b, in emulated time.
     pub links: Vec<Link>,
     /// The emulator of the links that the file asks for; [`emulator`](crate::emulator) says which one is
@@ -118,6 +121,17 @@ pub struct AccessRegion {
     pub region: usize,
     /// The region that the link leads to, by number.
     pub of: usize,
+}
+
+/// Where a region is, by codes of the file's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Location {
+    /// Such as `europe`; `None`: unknown.
+    pub continent: Option<String>,
+    /// Such as `ie`.
+    pub country: Option<String>,
+    /// A part of a country, such as `us-va`.
+    pub state: Option<String>,
 }
 
 /// A host.
@@ -293,8 +307,48 @@ pub enum Policy {
     Latency,
     /// The first of these regions that has one which is well.
     Failover(Vec<usize>),
-    /// By the user's region: the region of the instance; without an entry that of the last, the default.
-    Geolocation(Vec<(Option<usize>, usize)>),
+    /// By where the user is, the region of the instance: the most specific entry that has an instance which is well.
+    Geolocation(Vec<(Origin, usize)>),
+    /// By what each site replies about the user.
+    Matchmaking(Matchmaking),
+}
+
+/// Where users of an entry of a geolocation policy are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// In a region, by number.
+    Region(usize),
+    /// In the regions of a state.
+    State(String),
+    /// In the regions of a country.
+    Country(String),
+    /// In the regions of a continent.
+    Continent(String),
+    /// Anywhere.
+    Default,
+}
+
+/// An entry point that asks all sites whether they have a user's data and may serve the user, and at what cost; of those
+/// that may, the nearest is chosen, or a cheaper one that is little farther away. If there is none, the user is denied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matchmaking {
+    /// Replies of the sites by the region of their instances. Others do not take part.
+    pub sites: Vec<(usize, MatchmakingSite)>,
+    /// The region of the entry point, by number: users wait for it, and it for the farthest site. `None`: nobody waits.
+    pub entry: Option<usize>,
+    /// How much longer the round trip to a cheaper site may be, in nanoseconds.
+    pub within_ns: u64,
+}
+
+/// A site's reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatchmakingSite {
+    /// Regions whose users' data it has.
+    pub data: Vec<usize>,
+    /// Regions whose users it may serve.
+    pub permits: Vec<usize>,
+    /// In any unit.
+    pub cost: f64,
 }
 
 /// The scenario or experiment of `throng lab run`.

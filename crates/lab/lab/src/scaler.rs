@@ -99,7 +99,7 @@ impl Scaler {
             for host in &group.hosts[..group.rules.desired as usize] {
                 inner.usages[*host].begin(now_ns);
             }
-            inner.groups.push(Live::new(group, now_ns));
+            inner.groups.push(Live::new(group, &self.shared.site.directory.file, now_ns));
         }
         drop(inner);
         let shared = Arc::clone(&self.shared);

@@ -20,6 +20,17 @@ pub mod usage;
 pub use alarm::{Action, Alarm, Metric, MissingPolicy, Statistic};
 pub use group::{Decision, Group};
 
+/// When instances that are not wanted any more end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EndRule {
+    /// At once, the newest first.
+    #[default]
+    AtOnce,
+    /// Before the next unit of time that they would be paid for begins, the one whose unit ends first. Until then they
+    /// serve, and are there if they are wanted again.
+    AtBilling,
+}
+
 /// How many instances a group has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
@@ -33,6 +44,8 @@ pub struct Rules {
     pub start_up_ns: u64,
     /// How long an instance may take to end in good order, in nanoseconds.
     pub drain_ns: u64,
+    /// When instances that are not wanted any more end.
+    pub ends: EndRule,
     /// Alarms that change the number.
     pub alarms: Vec<Alarm>,
 }

@@ -7,7 +7,7 @@ use scenario::document::reader::Map;
 use scenario::document::suggest;
 
 use super::read::LabReader;
-use super::{AccessRegion, Name, Policy, REGIONS_MAX};
+use super::{AccessRegion, REGIONS_MAX};
 
 impl LabReader<'_> {
     /// Adds a region for the users behind each access link, and returns all links with those.
@@ -65,22 +65,6 @@ impl LabReader<'_> {
         }
         regions
     }
-
-    /// By their location users behind an access link are where it leads to.
-    pub(super) fn locate(&self, names: &mut [Name]) {
-        for name in names {
-            let Policy::Geolocation(by) = &mut name.policy else {
-                continue;
-            };
-            for access in &self.access {
-                let found = |region| by.iter().find(|(user, _)| *user == Some(region));
-                if let (None, Some((_, instances))) = (found(access.region), found(access.of)) {
-                    let instances = *instances;
-                    by.push((Some(access.region), instances));
-                }
-            }
-        }
-    }
 }
 
 /// The matrix of links of `base` regions and those behind access links.
@@ -110,8 +94,9 @@ fn extended(links: &[Link], base: usize, behind: &[(usize, &'static Access)]) ->
 mod tests {
     use scenario::document::Source;
 
-    use crate::file::{Fault, LabFile, Policy};
+    use crate::file::{Fault, LabFile};
     use crate::lab;
+    use crate::policy::choose;
 
     const MS: u64 = 1_000_000;
 
@@ -152,8 +137,9 @@ mod tests {
              \x20 - { at: 1s, partition: here-mobile-4g }\n",
         )
         .unwrap();
-        let located = vec![(Some(0), 1), (None, 0), (Some(2), 1)];
-        assert_eq!(file.names[0].policy, Policy::Geolocation(located));
+        let policy = &file.names[0].policy;
+        let chosen = |region| choose(policy, &file, region, &[0, 1], &|_| true, 0.0);
+        assert_eq!([chosen(0), chosen(1), chosen(2), chosen(3)], [[1], [0], [1], [0]]);
         let faults: Vec<&Fault> = file.faults.iter().map(|fault| &fault.fault).collect();
         let sides = [
             Fault::Partition(vec![0, 2], vec![1, 3]),

@@ -5,10 +5,13 @@ use scenario::document::reader::Map;
 use scenario::document::suggest;
 
 use super::read::LabReader;
-use super::{Name, Policy, Service};
+use super::{Matchmaking, MatchmakingSite, Name, Origin, Policy, Service};
 
 /// The keys of a name; the first must be there.
-pub(super) const KEYS: &[&str] = &["of", "policy", "ttl", "weights", "order", "by"];
+pub(super) const KEYS: &[&str] =
+    &["of", "policy", "ttl", "weights", "order", "by", "sites", "entry", "within"];
+/// The keys of a site.
+pub(super) const SITE_KEYS: &[&str] = &["data", "permits", "cost"];
 
 const TTL_S: u32 = 60;
 const TTL_S_MAX: u64 = 86_400;
@@ -21,14 +24,16 @@ enum Word {
     Latency,
     Failover,
     Geolocation,
+    Matchmaking,
 }
 
-const POLICIES: [(&str, Word); 5] = [
+const POLICIES: [(&str, Word); 6] = [
     ("simple", Word::Simple),
     ("weighted", Word::Weighted),
     ("latency", Word::Latency),
     ("failover", Word::Failover),
     ("geolocation", Word::Geolocation),
+    ("matchmaking", Word::Matchmaking),
 ];
 
 impl LabReader<'_> {
@@ -64,7 +69,8 @@ impl LabReader<'_> {
             Word::Latency => return Some(Policy::Latency),
             Word::Weighted => ("weights", "weights by region"),
             Word::Failover => ("order", "regions in their order"),
-            Word::Geolocation => ("by", "regions of instances by the users' region"),
+            Word::Geolocation => ("by", "regions of instances by where users are"),
+            Word::Matchmaking => ("sites", "replies of sites by the region of their instances"),
         };
         let Some(node) = map.get(key) else {
             let message = format!("this policy needs `{key}`: {called}");
@@ -73,6 +79,9 @@ impl LabReader<'_> {
         };
         if let Word::Failover = word {
             return Some(Policy::Failover(self.some_regions(node)));
+        }
+        if let Word::Matchmaking = word {
+            return self.matchmaking(map, node);
         }
         let mut weights = Vec::new();
         let mut by = Vec::new();
@@ -87,11 +96,8 @@ impl LabReader<'_> {
                     weights.push((region, weight));
                 }
                 _ => {
-                    let user = match entry.key.as_str() {
-                        "default" => None,
-                        _ => Some(self.key_region(entry)?),
-                    };
-                    by.push((user, self.region(&entry.value)?));
+                    let origin = self.origin(entry)?;
+                    by.push((origin, self.region(&entry.value)?));
                 }
             }
         }
@@ -99,6 +105,53 @@ impl LabReader<'_> {
             Word::Weighted => Policy::Weighted(weights),
             _ => Policy::Geolocation(by),
         })
+    }
+
+    /// Where users are whom an entry is for.
+    fn origin(&mut self, entry: &Entry) -> Option<Origin> {
+        let place = |name: &str| name.to_owned();
+        Some(match entry.key.split_once('/') {
+            Some(("state", name)) => Origin::State(place(name)),
+            Some(("country", name)) => Origin::Country(place(name)),
+            Some(("continent", name)) => Origin::Continent(place(name)),
+            _ if entry.key == "default" => Origin::Default,
+            _ => Origin::Region(self.key_region(entry)?),
+        })
+    }
+
+    fn matchmaking(&mut self, map: &Map<'_>, sites: &Node) -> Option<Policy> {
+        let entry = match map.get("entry") {
+            Some(node) => Some(self.region(node)?),
+            None => None,
+        };
+        let within_ns = match map.get("within") {
+            Some(node) => self.duration_ns(node)?,
+            None => 0,
+        };
+        let mut found = Vec::new();
+        for entry in self.reader.entries(sites, "sites by region")? {
+            let region = self.key_region(entry);
+            let called = format!("the site in `{}`", entry.key);
+            let site = self.reader.map(&entry.value, &called, SITE_KEYS, 0)?;
+            let mut regions = |key: &str| match site.get(key) {
+                Some(node) => self.some_regions(node),
+                None => (0..self.regions.len()).collect(),
+            };
+            let data = regions("data");
+            let permits = regions("permits");
+            let cost = match site.get("cost") {
+                Some(node) => self.reader.number(node, "a cost")?,
+                None => 0.0,
+            };
+            if cost < 0.0 {
+                let place = site.get("cost").map_or(site.place, |node| &node.place);
+                self.error("bad-number", place, "a cost is 0 or more");
+            }
+            let data = self.with_access(data, &[]);
+            let permits = self.with_access(permits, &[]);
+            found.extend(region.map(|region| (region, MatchmakingSite { data, permits, cost })));
+        }
+        Some(Policy::Matchmaking(Matchmaking { sites: found, entry, within_ns }))
     }
 
     /// The region that an entry's key names.

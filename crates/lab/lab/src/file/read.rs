@@ -26,6 +26,7 @@ pub(super) const KEYS: &[&str] = &[
     "scaling",
     "prices",
     "traffic",
+    "locations",
     "names",
     "scenario",
     "experiment",
@@ -99,11 +100,11 @@ impl LabReader<'_> {
             .get("prices")
             .and_then(|node| Some(self.reader.text(node, "the file of a price list")?.to_owned()));
         let traffic = self.traffic(&map);
-        let mut names = match map.get("names") {
+        let locations = self.locations(&map);
+        let names = match map.get("names") {
             Some(node) => self.names(node, &services),
             None => Vec::new(),
         };
-        self.locate(&mut names);
         let run = self.run(&map, &services);
         let faults = match map.get("faults") {
             Some(node) => self.faults(node, &services, &hosts),
@@ -114,6 +115,7 @@ impl LabReader<'_> {
             dilation: 1,
             regions: self.regions.clone(),
             access: self.access.clone(),
+            locations,
             links: links?,
             emulator,
             hosts,

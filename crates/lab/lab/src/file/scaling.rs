@@ -7,10 +7,11 @@ use scenario::document::suggest;
 
 use super::read::LabReader;
 use super::{Host, LabFile, Package, Program, ScalingGroup, Service};
-use crate::scaling::{Action, Alarm, Metric, MissingPolicy, Rules, Statistic};
+use crate::scaling::{Action, Alarm, EndRule, Metric, MissingPolicy, Rules, Statistic};
 
 /// The keys of a group; the first three must be there.
-pub(super) const KEYS: &[&str] = &["minimum", "desired", "maximum", "start_up", "drain", "alarms"];
+pub(super) const KEYS: &[&str] =
+    &["minimum", "desired", "maximum", "start_up", "drain", "ends", "alarms"];
 /// The keys of an alarm.
 pub(super) const ALARM_KEYS: &[&str] = &[
     "metric",
@@ -64,6 +65,8 @@ const STATISTICS: [(&str, Statistic); 4] = [
     ("min", Statistic::Min),
     ("max", Statistic::Max),
 ];
+const ENDS: [(&str, EndRule); 2] =
+    [("at-once", EndRule::AtOnce), ("at-billing", EndRule::AtBilling)];
 const MISSING: [(&str, MissingPolicy); 3] = [
     ("ignore", MissingPolicy::Ignore),
     ("breach", MissingPolicy::Breach),
@@ -187,6 +190,10 @@ impl LabReader<'_> {
         };
         let start_up_ns = time(self, "start_up", 0);
         let drain_ns = time(self, "drain", DRAIN_NS);
+        let ends = match map.get("ends") {
+            Some(node) => self.reader.word(node, &ENDS),
+            None => Some(EndRule::default()),
+        };
         let alarms = match map.get("alarms") {
             Some(node) => self.alarms(node, service, hosts),
             None => Vec::new(),
@@ -197,6 +204,7 @@ impl LabReader<'_> {
             maximum: maximum??,
             start_up_ns: start_up_ns?,
             drain_ns: drain_ns?,
+            ends: ends?,
             alarms,
         };
         self.check_bounds(&map, &rules, places);

@@ -13,7 +13,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::file::{faults, hosts, links, names, network, read, scaling, services};
+    use crate::file::{faults, hosts, links, locations, names, network, read, scaling, services};
 
     /// The keys of the schema are those that the reader knows.
     #[test]
@@ -31,6 +31,8 @@ mod tests {
             ("/$defs/scaling/properties", scaling::KEYS),
             ("/$defs/alarm/properties", scaling::ALARM_KEYS),
             ("/$defs/dns/properties", names::KEYS),
+            ("/$defs/site/properties", names::SITE_KEYS),
+            ("/$defs/location/properties", locations::KEYS),
             ("/$defs/fault/properties", faults::KEYS),
         ] {
             let found = schema.pointer(place).and_then(Value::as_object);

@@ -8,10 +8,10 @@ use super::{InstanceChange, ScalerState};
 use crate::file::{LabFile, ScalingGroup};
 use crate::instance::died;
 use crate::message::GroupStatus;
-use crate::scaling::fleet::{Fleet, State, Step};
+use crate::scaling::fleet::{Billing, Fleet, State, Step};
 use crate::scaling::group::OutOfBounds;
 use crate::scaling::usage::Usage;
-use crate::scaling::{Decision, Group, Metric, Rules};
+use crate::scaling::{Decision, EndRule, Group, Metric, Rules};
 use crate::site::Site;
 
 /// A group, its instances, and what was read of them.
@@ -24,32 +24,46 @@ pub(super) struct Live {
     fleet: Fleet,
     /// The last value of what only grows, by place and metric, and when it was read.
     pub(super) counters: HashMap<(usize, String), (u64, f64)>,
+    /// By place: its host is paid for in units of this length.
+    units_ns: Vec<u64>,
 }
 
 impl Live {
     /// As many instances as the rules desire run already.
-    pub(super) fn new(written: &ScalingGroup, now_ns: u64) -> Live {
+    pub(super) fn new(written: &ScalingGroup, file: &LabFile, now_ns: u64) -> Live {
+        let units = written.hosts.iter().map(|host| file.hosts[*host].billing_ns);
+        let units_ns = units.collect();
         let mut fleet = Fleet::new(written.hosts.len());
-        (0..written.rules.desired as usize).for_each(|place| fleet.adopt(place));
-        Live {
+        (0..written.rules.desired as usize).for_each(|place| fleet.adopt(place, now_ns));
+        let mut live = Live {
             service: written.service,
             region: written.region,
             hosts: written.hosts.clone(),
             group: Group::new(written.rules.clone(), now_ns),
             fleet,
             counters: HashMap::new(),
-        }
+            units_ns,
+        };
+        live.end_by(&written.rules);
+        live
+    }
+
+    fn end_by(&mut self, rules: &Rules) {
+        let billing = Billing { units_ns: self.units_ns.clone(), drain_ns: rules.drain_ns };
+        self.fleet.end_by((rules.ends == EndRule::AtBilling).then_some(billing));
     }
 
     /// Goes by these rules from now on, at what they desire.
     pub(super) fn restart(&mut self, rules: &Rules, now_ns: u64) {
         self.group = Group::new(rules.clone(), now_ns);
+        self.end_by(rules);
         self.fleet.hurry();
     }
 
     /// Alarms begin again, with as many instances as there are.
     pub(super) fn begin(&mut self, zero_ns: u64) {
         let desired = self.group.desired();
+        self.fleet.restart_billing(zero_ns);
         self.group = Group::new(self.group.rules().clone(), zero_ns);
         // It was within the bounds before.
         let _ = self.group.set(desired);

@@ -8,6 +8,34 @@
 /// Between a failure at a place and its next use there.
 const PAUSE_NS: u64 = 1_000_000_000;
 
+/// Time before the end of a paid unit in which an instance is ended, besides the time that it may take to end: groups are
+/// looked at ten times a second.
+const LEAD_NS: u64 = 500_000_000;
+
+/// How instances are paid, where they end by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Billing {
+    /// By place: it is paid for in whole units of this length, in nanoseconds; above 0.
+    pub units_ns: Vec<u64>,
+    /// How long an instance may take to end, in nanoseconds.
+    pub drain_ns: u64,
+}
+
+impl Billing {
+    /// The end of the unit in which an instance is that was launched then.
+    fn end_ns(&self, place: usize, launched_ns: u64, now_ns: u64) -> u64 {
+        let unit_ns = self.units_ns[place].max(1);
+        let begun = now_ns.saturating_sub(launched_ns) / unit_ns + 1;
+        launched_ns.saturating_add(begun.saturating_mul(unit_ns))
+    }
+
+    /// Whether an instance has to end now, so that the next unit is not paid.
+    fn is_due(&self, place: usize, launched_ns: u64, now_ns: u64) -> bool {
+        let lead_ns = self.drain_ns.saturating_add(LEAD_NS);
+        self.end_ns(place, launched_ns, now_ns) - now_ns <= lead_ns
+    }
+}
+
 /// The places of a group, each for one instance.
 #[derive(Debug, Clone)]
 pub struct Fleet {
@@ -15,6 +43,8 @@ pub struct Fleet {
     launches: u64,
     /// Instances are launched without booting, until there are as many as there should be.
     is_hurried: bool,
+    /// `None`: instances end at once.
+    billing: Option<Billing>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +52,8 @@ struct Slot {
     state: State,
     /// The number of its latest launch; the newest has the greatest.
     launched: u64,
+    /// When that was.
+    launched_ns: u64,
     /// The place is not used before this time.
     not_before_ns: u64,
 }
@@ -57,8 +89,18 @@ pub enum Step {
 impl Fleet {
     /// This number of places; nothing is at any of them.
     pub fn new(places: usize) -> Fleet {
-        let place = Slot { state: State::Free, launched: 0, not_before_ns: 0 };
-        Fleet { places: vec![place; places], launches: 0, is_hurried: false }
+        let place = Slot { state: State::Free, launched: 0, launched_ns: 0, not_before_ns: 0 };
+        Fleet { places: vec![place; places], launches: 0, is_hurried: false, billing: None }
+    }
+
+    /// From now on instances end by how they are paid; `None`: at once.
+    pub fn end_by(&mut self, billing: Option<Billing>) {
+        self.billing = billing;
+    }
+
+    /// What is there is as if it had been launched now.
+    pub fn restart_billing(&mut self, now_ns: u64) {
+        self.places.iter_mut().for_each(|place| place.launched_ns = now_ns);
     }
 
     /// State of a place.
@@ -80,12 +122,15 @@ impl Fleet {
     /// Whether instances are being launched or ended, or are to be.
     pub fn is_working(&self, desired: u32) -> bool {
         let running = self.count(|state| state == State::Running);
-        running != desired || self.count(|state| state == State::Ending) > 0
+        let keeps = self.billing.is_some() && !self.is_hurried;
+        // What is kept until its unit ends is nothing that goes on.
+        let is_there = running == desired || (keeps && running > desired);
+        !is_there || self.count(|state| state == State::Ending) > 0
     }
 
     /// An instance runs at this place already.
-    pub fn adopt(&mut self, place: usize) {
-        self.launch(place, State::Running);
+    pub fn adopt(&mut self, place: usize, now_ns: u64) {
+        self.launch(place, State::Running, now_ns);
     }
 
     /// Launches without booting until there are as many as there should be.
@@ -99,8 +144,9 @@ impl Fleet {
         }
     }
 
-    fn launch(&mut self, place: usize, state: State) {
+    fn launch(&mut self, place: usize, state: State, now_ns: u64) {
         self.launches += 1;
+        self.places[place].launched_ns = now_ns;
         self.places[place].launched = self.launches;
         self.places[place].state = state;
     }
@@ -109,7 +155,7 @@ impl Fleet {
     pub fn steps(&mut self, desired: u32, start_up_ns: u64, now_ns: u64) -> Vec<Step> {
         let mut steps = Vec::new();
         let surplus = self.present().saturating_sub(desired);
-        for place in self.newest(surplus) {
+        for place in self.removable(surplus, now_ns) {
             match self.places[place].state {
                 State::Booting(_) => {
                     self.places[place].state = State::Free;
@@ -127,7 +173,7 @@ impl Fleet {
             && let Some(place) = self.rested(now_ns)
         {
             let boots_ns = if self.is_hurried { 0 } else { start_up_ns };
-            self.launch(place, State::Booting(now_ns.saturating_add(boots_ns)));
+            self.launch(place, State::Booting(now_ns.saturating_add(boots_ns)), now_ns);
             steps.push(Step::Launch(place));
         }
         for (number, place) in self.places.iter_mut().enumerate() {
@@ -138,6 +184,23 @@ impl Fleet {
         }
         self.is_hurried &= self.is_working(desired);
         steps
+    }
+
+    /// Those of the surplus that end now.
+    fn removable(&self, surplus: u32, now_ns: u64) -> Vec<usize> {
+        let Some(billing) = self.billing.as_ref().filter(|_| !self.is_hurried) else {
+            return self.newest(surplus);
+        };
+        let all = self.places.iter().enumerate();
+        let running = all.filter(|(_, place)| place.state == State::Running);
+        let end_ns = |at: usize, place: &Slot| billing.end_ns(at, place.launched_ns, now_ns);
+        let mut running: Vec<(u64, usize)> =
+            running.map(|(at, place)| (end_ns(at, place), at)).collect();
+        running.sort_unstable();
+        let first = running.into_iter().take(surplus as usize).map(|(_, place)| place);
+        let is_due =
+            |place: &usize| billing.is_due(*place, self.places[*place].launched_ns, now_ns);
+        first.filter(is_due).collect()
     }
 
     /// The newest of those that are there or on their way.
@@ -181,10 +244,38 @@ mod tests {
 
     use super::*;
 
+    /// Paid by the minute: an instance that is not wanted any more serves until its minute is nearly over, and is there
+    /// if it is wanted again.
+    #[test]
+    fn instances_end_before_the_next_unit_is_paid() {
+        const SECOND: u64 = 1_000_000_000;
+        let mut fleet = Fleet::new(2);
+        let billing = Billing { units_ns: vec![60 * SECOND; 2], drain_ns: 2 * SECOND };
+        fleet.end_by(Some(billing));
+        fleet.adopt(0, 0);
+        assert_eq!(fleet.steps(2, 0, 10 * SECOND), [Step::Launch(1), Step::Start(1)]);
+        fleet.started(1);
+        // At 20 s one is too many: the first one's minute ends at 60 s.
+        assert_eq!(fleet.steps(1, 0, 20 * SECOND), []);
+        assert!(!fleet.is_working(1));
+        assert_eq!(fleet.steps(1, 0, 57 * SECOND), []);
+        // Wanted again, nothing is launched.
+        assert_eq!(fleet.steps(2, 0, 57 * SECOND), []);
+        assert_eq!(fleet.steps(1, 0, 58 * SECOND), [Step::End(0)]);
+        fleet.ended(0);
+        // The other one, launched at 10 s, stays although its minute ends.
+        assert_eq!(fleet.steps(1, 0, 69 * SECOND), []);
+        // Before a run nothing is kept.
+        assert_eq!(fleet.steps(2, 0, 80 * SECOND), [Step::Launch(0), Step::Start(0)]);
+        fleet.started(0);
+        fleet.hurry();
+        assert_eq!(fleet.steps(1, 0, 81 * SECOND), [Step::End(0)]);
+    }
+
     #[test]
     fn instances_boot_then_start_and_the_newest_is_removed_first() {
         let mut fleet = Fleet::new(3);
-        fleet.adopt(0);
+        fleet.adopt(0, 0);
         assert_eq!(fleet.steps(3, 60, 5), [Step::Launch(1), Step::Launch(2)]);
         assert_eq!(fleet.steps(3, 60, 64), []);
         assert_eq!(fleet.steps(3, 60, 65), [Step::Start(1), Step::Start(2)]);
@@ -210,14 +301,14 @@ mod tests {
     #[test]
     fn what_has_died_is_replaced_elsewhere_or_after_a_moment() {
         let mut fleet = Fleet::new(2);
-        fleet.adopt(0);
+        fleet.adopt(0, 0);
         fleet.failed(0, 10);
         assert_eq!(fleet.steps(1, 0, 10), [Step::Launch(1), Step::Start(1)]);
         fleet.failed(1, 20);
         // The other one has rested longer.
         assert_eq!(fleet.steps(1, 0, 20 + PAUSE_NS), [Step::Launch(0), Step::Start(0)]);
         let mut single = Fleet::new(1);
-        single.adopt(0);
+        single.adopt(0, 0);
         single.failed(0, 10);
         assert_eq!(single.steps(1, 0, 11), []);
         assert_eq!(single.steps(1, 0, 10 + PAUSE_NS), [Step::Launch(0), Step::Start(0)]);
