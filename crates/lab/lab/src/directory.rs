@@ -27,6 +27,8 @@ pub(crate) struct Directory {
     pub(crate) password: String,
     /// The directory of the lab's file.
     pub(crate) beside: PathBuf,
+    /// The directory of the lab's certificate.
+    certificate: PathBuf,
     /// How instances are, by service and host; those that have not started are not in it.
     seen: Mutex<Vec<((usize, usize), SharedView)>>,
     draws: Mutex<Rng>,
@@ -53,12 +55,14 @@ impl Directory {
         plans: Vec<HostPlan>,
         password: String,
         beside: &Path,
+        certificate: PathBuf,
     ) -> Directory {
         Directory {
             file,
             plans,
             password,
             beside: beside.to_owned(),
+            certificate,
             seen: Mutex::new(Vec::new()),
             draws: Mutex::new(Rng::new(0, 0, Purpose::Server)),
             questions: Mutex::default(),
@@ -169,6 +173,9 @@ impl Directory {
             Piece::Name => Ok(host.name.clone()),
             Piece::Folder => Ok(folder.unwrap_or(&self.beside).display().to_string()),
             Piece::Lab => Ok(self.beside.display().to_string()),
+            Piece::Certificate(file) => {
+                Ok(self.certificate.join(file.name()).display().to_string())
+            }
             Piece::Of(service, property) => self.property(*service, *property, host),
         })
     }

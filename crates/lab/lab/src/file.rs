@@ -20,7 +20,7 @@ pub use faults::fault;
 pub use read::lab;
 pub use scaling::scaling;
 pub use schema::schema;
-pub use template::{Piece, Property, Template};
+pub use template::{CertificateFile, Piece, Property, Template};
 
 use crate::wan::{EmulatorRequest, Link};
 use machine::clock::Dilation;
@@ -105,6 +105,15 @@ impl LabFile {
             }
         }
         Ok(self)
+    }
+
+    /// Whether anything names a file of a certificate, which the lab then makes.
+    pub fn needs_certificate(&self) -> bool {
+        let of_run = self.run.iter().flat_map(|run| run.sets.iter().chain(&run.environment));
+        let of_run = of_run.map(|(_, template)| template);
+        of_run
+            .chain(self.services.iter().flat_map(Service::templates))
+            .any(Template::has_certificate)
     }
 
     /// There and back between two regions, in nanoseconds, without jitter.
@@ -231,6 +240,20 @@ impl Variable {
 }
 
 impl Service {
+    /// All of its texts that are filled in.
+    fn templates(&self) -> Vec<&Template> {
+        let words = match &self.program {
+            Program::Command(words) => words,
+            Program::Package { options, .. } => options,
+        };
+        let variables = self.environment.iter().flat_map(|variable| {
+            let in_regions = variable.in_regions.iter().map(|(_, template)| template);
+            in_regions.chain([&variable.value])
+        });
+        let files = self.files.iter().map(|(_, template)| template);
+        words.iter().chain(variables).chain(files).collect()
+    }
+
     /// Whether it is one of `throng serve`, which this program is.
     pub fn is_own(&self) -> bool {
         let Program::Command(words) = &self.program else {

@@ -4,6 +4,7 @@
 #![deny(missing_docs)]
 
 mod calibrate;
+mod certificates;
 pub mod client;
 mod clock;
 mod control;

@@ -14,6 +14,7 @@ use machine::clock::{Dilation, unix_ns};
 use machine::group::{Cpus, Group, GroupLimits};
 use machine::procfs;
 
+use crate::certificates;
 use crate::directory::Directory;
 use crate::dns::{self, NameServers, Resolve};
 use crate::error::{SystemError, io_error};
@@ -81,7 +82,12 @@ impl System {
         let hosts = make_hosts(&file, plans.clone(), &*network, folder, progress)?;
         let password = machine::secret(12).map_err(io_error("read random numbers"))?;
         let beside = source.parent().unwrap_or(Path::new("/"));
-        let directory = Arc::new(Directory::new(file, plans, password, beside));
+        let certificate = folder.path().join("certificate");
+        if file.needs_certificate() {
+            certificates::make(&certificate).map_err(io_error("make a certificate"))?;
+        }
+        let directory = Directory::new(file, plans, password, beside, certificate);
+        let directory = Arc::new(directory);
         let names = start_names(&hosts, &directory)?;
         let site = Site::new(hosts, Arc::clone(&directory), Arc::clone(&events), folder.clone());
         let site = Arc::new(site);
@@ -374,6 +380,11 @@ pub(crate) fn resolver_file() -> String {
 /// Programs that are missing for a lab's services, with Debian's names of their packages.
 pub fn missing_programs(file: &LabFile) -> Vec<(String, usize, String)> {
     let mut missing = Vec::new();
+    if file.needs_certificate() && pieces::program(certificates::PROGRAM).is_none() {
+        let line = file.services.first().map_or(1, |service| service.line);
+        let hint = "on Debian, `sudo apt-get install openssl`".to_owned();
+        missing.push((certificates::PROGRAM.to_owned(), line, hint));
+    }
     for service in &file.services {
         match &service.program {
             Program::Package { package, .. } => {

@@ -22,8 +22,32 @@ pub enum Piece {
     Folder,
     /// `${lab}`: the directory of the lab's file.
     Lab,
+    /// `${certificate}`, `${key}` or `${authority}`: a file of the lab's certificate.
+    Certificate(CertificateFile),
     /// `${SERVICE.address}` and the like: of another service.
     Of(usize, Property),
+}
+
+/// A file of the certificate that a lab makes for all of its names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CertificateFile {
+    /// The certificate.
+    Certificate,
+    /// Its private key.
+    Key,
+    /// The certificate of the authority that signed it.
+    Authority,
+}
+
+impl CertificateFile {
+    /// Name of the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            CertificateFile::Certificate => "certificate.pem",
+            CertificateFile::Key => "key.pem",
+            CertificateFile::Authority => "authority.pem",
+        }
+    }
 }
 
 /// A property of a service that a template may name.
@@ -91,6 +115,11 @@ impl Template {
         Ok(Template { pieces })
     }
 
+    /// Whether it names a file of the lab's certificate.
+    pub fn has_certificate(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Certificate(_)))
+    }
+
     /// The services that it names.
     pub fn services(&self) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(|piece| match piece {
@@ -119,12 +148,15 @@ fn piece(name: &str, services: &[&str]) -> Result<Piece, TemplateError> {
         "name" => return Ok(Piece::Name),
         "folder" => return Ok(Piece::Folder),
         "lab" => return Ok(Piece::Lab),
+        "certificate" => return Ok(Piece::Certificate(CertificateFile::Certificate)),
+        "key" => return Ok(Piece::Certificate(CertificateFile::Key)),
+        "authority" => return Ok(Piece::Certificate(CertificateFile::Authority)),
         _ => {}
     }
     let error = |message: String| {
         TemplateError {
         message,
-        hint: "write `${host}`, `${region}`, `${name}`, `${folder}`, `${lab}`, or a service before this one \
+        hint: "write `${host}`, `${region}`, `${name}`, `${folder}`, `${lab}`, `${certificate}`, `${key}`, `${authority}`, or a service before this one \
                with `.address`, `.port`, `.url`, `.addresses` or `.urls`, like `${redis.url}`"
             .to_owned(),
     }

@@ -104,8 +104,25 @@ fn a_lab_is_read() {
 }
 
 #[test]
+fn a_lab_makes_a_certificate_where_one_is_named() {
+    let read = |further: &str| {
+        let text =
+            format!("lab: t\nregions: [near]\nhosts: {{ web: {{ region: near }} }}\n{further}");
+        let (file, diagnostics) = lab::lab(Source { name: "t", text: &text });
+        file.unwrap_or_else(|| panic!("{diagnostics:?}")).needs_certificate()
+    };
+    assert!(!read("services: { web: { on: web, run: \"serve ${host} ${lab}\" } }\n"));
+    assert!(read("services: { web: { on: web, run: \"serve ${key}\" } }\n"));
+    assert!(read(
+        "services: { web: { on: web, package: nginx, files: { nginx.conf: \"${certificate}\" } } }\n"
+    ));
+    assert!(read("scenario: x.yaml\nset: { options.tls.ca: \"${authority}\" }\n"));
+}
+
+#[test]
 fn a_fault_of_an_unknown_region_says_so() {
-    let text = "lab: t\nnetwork: aws-2015\nregions: [ireland, sydney]\nhosts: { box: { each: all } }\n";
+    let text =
+        "lab: t\nnetwork: aws-2015\nregions: [ireland, sydney]\nhosts: { box: { each: all } }\n";
     let (file, _) = lab::lab(Source { name: "t", text });
     let file = file.unwrap();
     for (fault, said) in [

@@ -149,6 +149,12 @@ fn the_examples_of_routing_and_of_mobile_users_are_right() {
             "14 runs",
         ),
         (
+            "examples/lab/matchmaking.yaml",
+            "name matchmaking.lab: of api, kept for 10 s",
+            "examples/lab/matchmaking-experiment.yaml",
+            "8 runs",
+        ),
+        (
             "examples/lab/mobile.yaml",
             "region ireland-mobile-3g: ireland 320 ms",
             "examples/lab/mobile-experiment.yaml",
