@@ -100,6 +100,9 @@ pub struct MarketOptions {
     pub ping_after: Option<Duration>,
     /// Connections that were silent for this time, despite pings, are closed; `None`: never.
     pub idle_timeout: Option<Duration>,
+    /// Mean life of a connection, after which it is closed between two requests, so that its user may come to another
+    /// process; `None`: users stay.
+    pub connection_life: Option<Duration>,
     /// A fault, for testing comparisons of runs: so much later is a share of the requests
     /// answered; at most a minute, by default zero.
     pub delay: Duration,
@@ -136,6 +139,7 @@ impl Default for MarketOptions {
             missed_max: 10,
             ping_after: Some(Duration::from_secs(60)),
             idle_timeout: None,
+            connection_life: None,
             delay: Duration::ZERO,
             delay_share: 1.0,
         }
@@ -164,7 +168,7 @@ impl MarketOptions {
             &mut self.backing.wait,
             &mut self.backing.ledger_alone,
         ];
-        let optional = [&mut self.ping_after, &mut self.idle_timeout];
+        let optional = [&mut self.ping_after, &mut self.idle_timeout, &mut self.connection_life];
         let all = times.into_iter().chain(optional.into_iter().flatten());
         all.for_each(|time| *time = server::stretch(*time));
         // A second of a replay takes longer.
@@ -224,6 +228,10 @@ impl MarketOptions {
             ),
             (self.ping_after != Some(Duration::ZERO), "the ping interval must be more than zero"),
             (self.idle_timeout != Some(Duration::ZERO), "the idle timeout must be more than zero"),
+            (
+                self.connection_life != Some(Duration::ZERO),
+                "the life of connections must be more than zero",
+            ),
         ])
     }
 
@@ -249,6 +257,7 @@ impl MarketOptions {
             opening_timeout: self.opening_timeout,
             ping_after: self.ping_after,
             idle_timeout: self.idle_timeout,
+            mean_life: self.connection_life,
             stop_within: self.server.stop_within,
             close_reason: "the market stops",
         }

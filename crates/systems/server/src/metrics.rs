@@ -70,6 +70,8 @@ pub struct Connections {
     pub bad_requests: Counter,
     pub slow_disconnects: Counter,
     pub idle_disconnects: Counter,
+    /// Connections closed between two requests, at the end of their life.
+    pub lives_ended: Counter,
     /// States that a newer one overtook before they were sent.
     pub superseded: Counter,
 }
@@ -138,6 +140,11 @@ impl Page {
                 "idle_disconnects_total",
                 "Connections closed by the idle timeout",
                 all.idle_disconnects.get(),
+            ),
+            (
+                "lives_ended_total",
+                "Connections closed so that their peers connect again",
+                all.lives_ended.get(),
             ),
         ];
         for (name, help, value) in counters {

@@ -81,6 +81,9 @@ pub(crate) struct MarketArgs {
     /// Ping connections that were idle for this long; 0s disables it [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) ping_after: Option<Duration>,
+    /// Close connections between two requests after this long on average, so that their users connect again
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) connection_life: Option<Duration>,
     /// Speak TLS, with this certificate and those between it and its authority (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,

@@ -189,6 +189,18 @@ async fn silent_connections_are_pinged_and_then_closed() {
 }
 
 #[tokio::test]
+async fn connections_end_after_their_life_so_that_users_come_again() {
+    let mut options = calm();
+    options.connection_life = Some(Duration::from_millis(100));
+    let market = Market::start(options).await;
+    let mut fan = market.connect().await;
+    while market.metric("market_lives_ended_total").await < 1.0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(u16::from(fan.close_code().await), 1012);
+}
+
+#[tokio::test]
 async fn full_lists_have_each_prediction() {
     let mut options = calm();
     (options.pools, options.distribution) = (Listing::Full, Listing::Full);

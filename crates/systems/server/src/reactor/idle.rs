@@ -1,7 +1,8 @@
 //! Time: what has taken too long, and who has been silent for too long.
 //!
 //! There is no timer for each connection. A tick is the clock, short against all limits; now and
-//! then every row is looked at.
+//! then every row is looked at. Lives are exponential, so that a row need not know when its connection came: at each look
+//! the same share of all ends.
 
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use super::row::Stage;
 use super::service::{KeepAlive, ReactorOptions, Service};
 use super::table::Key;
 use super::{BATCH, Reactor};
+use crate::random::Draws;
 
 /// How long a peer may take over its part of the closing handshake.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -20,7 +22,7 @@ const TICK_MIN: Duration = Duration::from_millis(1);
 const ROWS_MAX: u32 = 4096;
 
 /// How long things may take, in ticks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limits {
     tick: Duration,
     opening: u32,
@@ -29,6 +31,8 @@ pub(super) struct Limits {
     ping: Option<u32>,
     /// Silence after which it is closed.
     close: Option<u32>,
+    /// The share of connections whose life ends between two looks.
+    ending: Option<f64>,
     /// Between two looks at who is silent.
     sweep: u32,
 }
@@ -36,6 +40,8 @@ pub(super) struct Limits {
 impl Limits {
     pub(super) fn new(options: &ReactorOptions) -> Self {
         let silence = options.ping_after.into_iter().chain(options.idle_timeout);
+        // Looks are short against lives.
+        let silence = silence.chain(options.mean_life.map(|life| life / 4));
         let shortest_silence = silence.min();
         let shortest = shortest_silence
             .map_or(options.opening_timeout, |silence| silence.min(options.opening_timeout));
@@ -45,13 +51,19 @@ impl Limits {
             let ticks = time.as_secs_f64() / tick.as_secs_f64();
             (ticks.ceil() as u32).max(1)
         };
+        let sweep = shortest_silence.map_or(u32::MAX, |time| (ticks(time) / 8).max(1));
+        let ending = |life: Duration| {
+            let looks = tick.as_secs_f64() * f64::from(sweep) / life.as_secs_f64();
+            1.0 - (-looks).exp()
+        };
         Self {
             tick,
             opening: ticks(options.opening_timeout),
             closing: ticks(CLOSE_TIMEOUT),
             ping: options.ping_after.map(ticks),
             close: options.idle_timeout.map(ticks),
-            sweep: shortest_silence.map_or(u32::MAX, |time| (ticks(time) / 8).max(1)),
+            ending: options.mean_life.map(ending),
+            sweep,
         }
     }
 }
@@ -80,7 +92,10 @@ impl<S: Service> Reactor<S> {
                 let passed = self.tick.wrapping_sub(row.since);
                 let stage = row.stage;
                 let keep_alive = row.keep_alive;
-                acted += usize::from(self.check_idle(key, stage, keep_alive, passed));
+                let is_quiet = row.is_read();
+                let acts = self.check_idle(key, stage, keep_alive, passed)
+                    || self.check_life(key, stage, is_quiet);
+                acted += usize::from(acts);
             }
         }
         (end < self.rows.places()).then_some(end)
@@ -116,6 +131,22 @@ impl<S: Service> Reactor<S> {
     }
 }
 
+impl<S: Service> Reactor<S> {
+    /// Whether a connection's life has ended, between two of its requests.
+    fn check_life(&mut self, key: Key, stage: Stage, is_quiet: bool) -> bool {
+        let is_look = stage == Stage::Open && self.tick.is_multiple_of(self.limits.sweep);
+        let Some(ending) = self.limits.ending.filter(|_| is_look && is_quiet) else {
+            return false;
+        };
+        let ends = Draws::from_keys(&[key.to_bits(), self.tick.into()]).unit() < ending;
+        if ends {
+            self.service.connections().lives_ended.add(1);
+            self.close_with(key, CloseCode::Restart, "connect again");
+        }
+        ends
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +162,7 @@ mod tests {
             opening_timeout: Duration::from_secs(10),
             ping_after: Some(Duration::from_secs(60)),
             idle_timeout: None,
+            mean_life: None,
             stop_within: Duration::from_secs(10),
             close_reason: "",
         };
@@ -149,5 +181,12 @@ mod tests {
         options.idle_timeout = None;
         let limits = Limits::new(&options);
         assert_eq!((limits.ping, limits.close, limits.sweep), (None, None, u32::MAX));
+
+        // A look each 1.25 s: 1 − e^(−1.25/40) of all connections end between two.
+        options.mean_life = Some(Duration::from_secs(40));
+        let limits = Limits::new(&options);
+        let between = limits.tick.as_secs_f64() * f64::from(limits.sweep);
+        let share = 1.0 - (-between / 40.0).exp();
+        assert!((limits.ending.unwrap() - share).abs() < 1e-12 && between < 40.0 / 16.0);
     }
 }

@@ -174,6 +174,9 @@ pub struct ReactorOptions {
     pub ping_after: Option<Duration>,
     /// Silence after which it is closed.
     pub idle_timeout: Option<Duration>,
+    /// Mean life of a connection: then it is closed between two requests, so that its peer may come to another server;
+    /// `None`: it lives until its peer leaves.
+    pub mean_life: Option<Duration>,
     /// How long a stop may take.
     pub stop_within: Duration,
     /// The reason given when the server stops.

@@ -141,6 +141,7 @@ impl ChatOptions {
             opening_timeout: self.opening_timeout,
             ping_after: self.heartbeat,
             idle_timeout: self.phoenix_timeout,
+            mean_life: None,
             stop_within: self.server.stop_within,
             close_reason: "the chat stops",
         }

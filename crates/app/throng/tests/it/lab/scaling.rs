@@ -261,4 +261,11 @@ fn the_match_is_right() {
     let words = ["experiment", experiment, "--plan", "--dir", "nowhere"];
     let planned = Ended::of(throng(words).current_dir(root()));
     planned.with(0).stdout_contains("24 runs");
+    let mut check = throng(["lab", "check", "examples/lab/sticky.yaml"]);
+    let checked = Ended::of(check.current_dir(root()));
+    checked.with(0).stdout_contains("group gentle: 1 instance, 1 to 4");
+    Ended::of(throng(["check", "examples/lab/sticky-scenario.yaml"]).current_dir(root())).with(0);
+    let words = ["experiment", "examples/lab/sticky-experiment.yaml", "--plan", "--dir", "nowhere"];
+    let planned = Ended::of(throng(words).current_dir(root()));
+    planned.with(0).stdout_contains("24 runs");
 }

@@ -121,6 +121,7 @@ fn options(args: &MarketArgs) -> Result<MarketOptions, Failure> {
     options.starting_balance = args.starting_balance.unwrap_or(options.starting_balance);
     options.seed = args.seed.unwrap_or(options.seed);
     options.speed = args.speed.unwrap_or(options.speed);
+    options.connection_life = args.connection_life;
     options.ping_after = or_never(args.ping_after, options.ping_after);
     if let Some(path) = &args.replay {
         options.replay = Some(replay(path, options.games)?);
