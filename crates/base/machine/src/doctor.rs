@@ -13,6 +13,7 @@ const FILES_GOOD: u64 = 20_000;
 const BACKLOG_GOOD: u64 = 4_096;
 const PORTS_GOOD: u64 = 28_000;
 const NETDEV_BACKLOG_GOOD: u64 = 10_000;
+const ORPHANS_GOOD: u64 = 4_096;
 
 /// One limit of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +39,11 @@ pub fn examine(facts: &Facts) -> Vec<Check> {
         facts.time_wait_reuse.map(|reuse| time_wait(reuse, facts.time_wait_max)),
         facts.tcp_pages.map(|[_, _, max]| tcp_memory(max)),
         facts.buffers.map(|(receive, send)| buffers(receive, send)),
+        facts.orphans_max.map(orphans),
+        facts.fin_timeout_s.map(fin_timeout),
+        facts.handshake_retries.map(|(syn, synack)| handshake_retries(syn, synack)),
+        facts.slow_start_after_idle.map(slow_start),
+        facts.overcommit.map(overcommit),
         facts.memory.map(|of| memory(of, facts.memory_group.as_deref())),
         Some(cores(facts.cores)),
         facts.clock.as_deref().map(clock),
@@ -164,6 +170,70 @@ fn buffers(receive: u64, send: u64) -> Check {
     }
 }
 
+fn orphans(max: u64) -> Check {
+    Check {
+        name: "orphaned connections",
+        value: format!("at most {max}"),
+        meaning: "connections whose process has closed them before all was sent; beyond this number the kernel \
+                  resets them, as when many users leave at once"
+            .to_owned(),
+        users: None,
+        fix: (max < ORPHANS_GOOD).then(|| "sysctl -w net.ipv4.tcp_max_orphans=262144".to_owned()),
+    }
+}
+
+fn fin_timeout(seconds: u64) -> Check {
+    Check {
+        name: "FIN timeout",
+        value: format!("{seconds} s"),
+        meaning: "how long an orphaned connection waits for its peer's last word; it has no part in TIME_WAIT"
+            .to_owned(),
+        users: None,
+        fix: None,
+    }
+}
+
+fn handshake_retries(syn: u64, synack: u64) -> Check {
+    Check {
+        name: "retries of handshakes",
+        value: format!("SYN {syn}, SYN-ACK {synack}"),
+        meaning: "a connection attempt that is dropped is repeated after 1 s, then after twice as long each time; \
+                  few retries give up early, and free a full SYN queue of a target early"
+            .to_owned(),
+        users: None,
+        fix: None,
+    }
+}
+
+fn slow_start(is_on: u64) -> Check {
+    Check {
+        name: "slow start after idle",
+        value: if is_on == 0 { "off" } else { "on" }.to_owned(),
+        meaning: "on: after a pause a target on this machine sends 10 segments at first, and a longer answer takes \
+                  more round trips; messages of a few hundred bytes do not notice"
+            .to_owned(),
+        users: None,
+        fix: None,
+    }
+}
+
+fn overcommit(mode: u64) -> Check {
+    let how = match mode {
+        0 => "by a guess",
+        1 => "always",
+        _ => "within limits",
+    };
+    Check {
+        name: "memory overcommit",
+        value: how.to_owned(),
+        meaning: "Redis on this machine forks to save its data; unless memory is always granted, the fork of a large \
+                  one may be refused, and then it refuses writes (MISCONF)"
+            .to_owned(),
+        users: None,
+        fix: None,
+    }
+}
+
 fn memory(memory: Memory, group: Option<&str>) -> Check {
     let available = memory.available_bytes >> 20;
     Check {
@@ -278,6 +348,40 @@ mod tests {
         {
             assert!(check(&checks, name).fix.is_some(), "{name}");
         }
+    }
+
+    /// Each of the thesis's settings (listing 7.8) has a check.
+    #[test]
+    fn all_settings_of_the_thesis_are_looked_at() {
+        let checks = examine(&Facts {
+            orphans_max: Some(1_024),
+            fin_timeout_s: Some(60),
+            handshake_retries: Some((6, 5)),
+            slow_start_after_idle: Some(1),
+            overcommit: Some(0),
+            ..facts()
+        });
+        // fs.file-max, netdev_max_backlog, somaxconn and tcp_max_syn_backlog, tcp_slow_start_after_idle, tcp_mem, tcp_rmem
+        // and tcp_wmem, tcp_fin_timeout, tcp_max_orphans, both retries, tcp_tw_reuse, ip_local_port_range, overcommit.
+        for name in [
+            "open files of the machine",
+            "packet queue per core",
+            "connection queues",
+            "slow start after idle",
+            "TCP memory",
+            "socket buffers",
+            "FIN timeout",
+            "orphaned connections",
+            "retries of handshakes",
+            "TIME_WAIT",
+            "local ports",
+            "memory overcommit",
+        ] {
+            check(&checks, name);
+        }
+        let orphans = check(&checks, "orphaned connections").fix.as_deref();
+        assert_eq!(orphans, Some("sysctl -w net.ipv4.tcp_max_orphans=262144"));
+        assert_eq!(check(&checks, "memory overcommit").value, "by a guess");
     }
 
     #[test]

@@ -44,6 +44,14 @@ pub struct Facts {
     pub tcp_pages: Option<[u64; 3]>,
     /// The middle of `net.ipv4.tcp_rmem` and `tcp_wmem`, in bytes.
     pub buffers: Option<(u64, u64)>,
+    /// `net.ipv4.tcp_slow_start_after_idle`: 1 on.
+    pub slow_start_after_idle: Option<u64>,
+    /// `net.ipv4.tcp_fin_timeout`, in seconds.
+    pub fin_timeout_s: Option<u64>,
+    /// `net.ipv4.tcp_syn_retries` and `tcp_synack_retries`.
+    pub handshake_retries: Option<(u64, u64)>,
+    /// `vm.overcommit_memory`: 0 by a guess, 1 always, 2 within limits.
+    pub overcommit: Option<u64>,
     pub memory: Option<Memory>,
     /// The control group whose memory that is, with its limit; `None`: the machine's.
     pub memory_group: Option<String>,
@@ -87,6 +95,11 @@ impl Facts {
             maps_max: number("vm.max_map_count"),
             tcp_pages: three("net.ipv4.tcp_mem"),
             buffers: middle("net.ipv4.tcp_rmem").zip(middle("net.ipv4.tcp_wmem")),
+            slow_start_after_idle: number("net.ipv4.tcp_slow_start_after_idle"),
+            fin_timeout_s: number("net.ipv4.tcp_fin_timeout"),
+            handshake_retries: number("net.ipv4.tcp_syn_retries")
+                .zip(number("net.ipv4.tcp_synack_retries")),
+            overcommit: number("vm.overcommit_memory"),
             memory,
             memory_group: group.flatten().map(|folder| folder.display().to_string()),
             clock: clock_source(),

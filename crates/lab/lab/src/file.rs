@@ -162,6 +162,8 @@ pub struct Host {
     pub price: Option<Price>,
     /// It is paid for in whole units of this length, in nanoseconds: what is begun counts.
     pub billing_ns: u64,
+    /// Settings of its network, such as `net.core.somaxconn`, and their values.
+    pub settings: Vec<(String, String)>,
 }
 
 /// The name of a price.

@@ -284,10 +284,16 @@ fn make_hosts(
 ) -> Result<Vec<Host>, SystemError> {
     let mut hosts = Vec::new();
     let mut unlimited = UnlimitedHosts::default();
-    for plan in plans {
+    for (number, plan) in plans.into_iter().enumerate() {
         let namespace = network.add_host(plan.place, plan.address)?;
         set_up(&namespace, &folder.namespace(&plan.name))
             .map_err(io_error(format!("set up the host {}", plan.name)))?;
+        for (setting, value) in
+            file.hosts.get(number).map_or(&[][..], |host| host.settings.as_slice())
+        {
+            set(&namespace, setting, value)
+                .map_err(io_error(format!("set {setting} of {} to {value}", plan.name)))?;
+        }
         let limits = GroupLimits {
             cpus: plan
                 .cpus
@@ -362,6 +368,12 @@ fn set_up(namespace: &Namespace, path: &Path) -> io::Result<()> {
         rustix::mount::mount_bind(procfs::OWN_NETWORK, path)
     })??;
     Ok(())
+}
+
+/// Sets what a host's network has for itself.
+fn set(namespace: &Namespace, setting: &str, value: &str) -> io::Result<()> {
+    let path = Path::new(procfs::SETTINGS).join(setting.replace('.', "/"));
+    namespace.run(|| fs::write(path, value))?
 }
 
 fn start_names(hosts: &[Host], directory: &Arc<Directory>) -> Result<NameServers, SystemError> {

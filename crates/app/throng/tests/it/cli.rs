@@ -286,8 +286,8 @@ fn manual_pages_exist_for_every_verb_that_help_lists() {
 #[test]
 fn doctor_lists_every_limit() {
     let ended = at_root(&["doctor"]).with(0);
-    let limits = "open files, local ports, connection queues, TIME_WAIT, socket buffers, memory, \
-                  cores, clock source, is the first limit";
+    let limits = "open files, local ports, connection queues, TIME_WAIT, socket buffers, orphaned connections, \
+                  FIN timeout, retries of handshakes, memory, cores, clock source, is the first limit";
     for limit in limits.split(", ") {
         ended.stdout_contains(limit);
     }

@@ -10,7 +10,9 @@ const BILLING_NS: u64 = 1_000_000_000;
 
 /// The keys of a host.
 pub(super) const KEYS: &[&str] =
-    &["region", "each", "count", "cpus", "memory", "disk", "price", "billing"];
+    &["region", "each", "count", "cpus", "memory", "disk", "price", "billing", "settings"];
+/// Settings that each network namespace has for itself begin so; others are the machine's.
+const OWN_SETTINGS: &str = "net.";
 
 impl LabReader<'_> {
     pub(super) fn hosts(&mut self, node: &Node) -> Vec<Host> {
@@ -63,6 +65,10 @@ impl LabReader<'_> {
         let disk_bytes = map.get("disk").and_then(|node| self.size(node));
         let price = map.get("price").and_then(|node| self.price(node));
         let billing_ns = map.get("billing").and_then(|node| self.positive_duration_ns(node));
+        let settings = match map.get("settings") {
+            Some(node) => self.settings(node),
+            None => Vec::new(),
+        };
         let count = map.get("count").map(|node| self.count(node));
         let count = count.map_or(Some(None), |count| count.map(Some))?;
         for region in regions {
@@ -88,10 +94,33 @@ impl LabReader<'_> {
                     disk_bytes,
                     price: price.clone(),
                     billing_ns: billing_ns.unwrap_or(BILLING_NS),
+                    settings: settings.clone(),
                 });
             }
         }
         Some(())
+    }
+
+    /// Settings of the kernel that a host has for itself.
+    fn settings(&mut self, node: &Node) -> Vec<(String, String)> {
+        let mut settings = Vec::new();
+        for entry in self.reader.entries(node, "settings by name").unwrap_or_default() {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            let is_own = entry.key.starts_with(OWN_SETTINGS)
+                && entry.key.chars().all(is_plain)
+                && !entry.key.contains("..");
+            if !is_own {
+                let message = format!("`{}` is no setting of a host", entry.key);
+                self.reader
+                    .diagnostics
+                    .error("bad-setting", &entry.key_place, message)
+                    .hint("a host has settings of its network, such as `net.core.somaxconn`; others are the machine's");
+                continue;
+            }
+            let value = self.reader.text(&entry.value, "a value").map(str::to_owned);
+            settings.extend(value.map(|value| (entry.key.clone(), value)));
+        }
+        settings
     }
 
     /// A size in bytes.

@@ -104,6 +104,28 @@ fn a_lab_is_read() {
 }
 
 #[test]
+fn hosts_have_settings_of_their_network_only() {
+    let read = |settings: &str| {
+        let text = format!(
+            "lab: t\nregions: [near]\nhosts: {{ web: {{ region: near, settings: {{ {settings} }} }} }}\n"
+        );
+        let (file, diagnostics) = lab::lab(Source { name: "t", text: &text });
+        file.map(|file| file.hosts[0].settings.clone()).ok_or_else(|| diagnostics[0].code)
+    };
+    let found = read("net.core.somaxconn: 128, net.ipv4.tcp_rmem: 8192 873700 8388608");
+    let expected = [("net.core.somaxconn", "128"), ("net.ipv4.tcp_rmem", "8192 873700 8388608")];
+    assert_eq!(
+        found,
+        Ok(expected.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
+    );
+    for setting in
+        ["vm.overcommit_memory: 1", "net.../../vm/overcommit_memory: 1", "fs.file-max: 1"]
+    {
+        assert_eq!(read(setting), Err("bad-setting"), "{setting}");
+    }
+}
+
+#[test]
 fn a_lab_makes_a_certificate_where_one_is_named() {
     let read = |further: &str| {
         let text =
