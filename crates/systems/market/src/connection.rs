@@ -64,7 +64,7 @@ impl Connection {
             "leave" => Ok(Reply::Left { game: self.joined.take() }),
             "pools" => pools(state, &request).await,
             "predict" => self.predict(state, &request).await,
-            "ask" => self.ask(state, &request).await,
+            "pose" => self.pose(state, &request).await,
             "questions" => self.questions(state, &request).await,
             "decide" => self.decide(state, &request).await,
             "event" => self.record(state, &request).await,
@@ -122,8 +122,12 @@ impl Connection {
         Ok(reply)
     }
 
-    async fn ask(&self, state: &MarketState, request: &Request<'_>) -> Result<Reply, RequestError> {
-        questions::ask(state, &self.user, game_of(state, request)?, request).await
+    async fn pose(
+        &self,
+        state: &MarketState,
+        request: &Request<'_>,
+    ) -> Result<Reply, RequestError> {
+        questions::pose(state, &self.user, game_of(state, request)?, request).await
     }
 
     async fn questions(

@@ -16,8 +16,8 @@ pub(crate) struct Metrics {
     pub(crate) bus_errors: Counter,
     pub(crate) store_errors: Counter,
     pub(crate) unavailable: Counter,
-    pub(crate) questions_asked: Counter,
-    pub(crate) questions_unasked: Counter,
+    pub(crate) questions_posed: Counter,
+    pub(crate) questions_unposed: Counter,
 }
 
 impl Metrics {
@@ -43,11 +43,11 @@ impl Metrics {
                 "Requests over WebSocket that the store could not answer",
                 self.unavailable.get(),
             ),
-            ("questions_asked_total", "Questions of users and rules", self.questions_asked.get()),
+            ("questions_posed_total", "Questions of users and rules", self.questions_posed.get()),
             (
-                "questions_unasked_total",
+                "questions_unposed_total",
                 "Questions of rules for which no slot was free",
-                self.questions_unasked.get(),
+                self.questions_unposed.get(),
             ),
         ];
         for (name, help, value) in counters {

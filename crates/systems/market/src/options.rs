@@ -192,7 +192,7 @@ impl MarketOptions {
             ),
             (
                 self.rules.is_empty() || self.questions > 0,
-                "rules ask questions, of which there may be none (--questions)",
+                "rules need room for questions (--questions)",
             ),
             (
                 self.admin_token.as_ref().is_none_or(|token| !token.is_empty()),

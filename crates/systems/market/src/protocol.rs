@@ -36,7 +36,9 @@ pub(crate) struct Request<'a> {
     /// Text of a question.
     pub(crate) question: Option<Cow<'a, str>>,
     pub(crate) answers: Option<Vec<Cow<'a, str>>>,
-    pub(crate) audience: Option<Cow<'a, str>>,
+    /// Who sees it.
+    #[serde(rename = "for")]
+    pub(crate) visible_to: Option<Cow<'a, str>>,
     /// Another user.
     pub(crate) user: Option<Cow<'a, str>>,
     /// An administrator's.

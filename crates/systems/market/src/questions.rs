@@ -73,7 +73,7 @@ pub(crate) async fn outcome_of(
 }
 
 /// Asks a question about a game.
-pub(crate) async fn ask(
+pub(crate) async fn pose(
     state: &MarketState,
     user: &User,
     about: GameId,
@@ -90,10 +90,12 @@ pub(crate) async fn ask(
         None => ANSWERS.map(str::to_owned),
         Some(given) => answers(given)?,
     };
-    let audience = match request.audience.as_deref() {
+    let audience = match request.visible_to.as_deref() {
         None | Some("all") => Audience::All,
         Some("friends") => Audience::Friends,
-        Some(_) => return Err(RequestError::new("invalid", "the audience is all or friends")),
+        Some(_) => {
+            return Err(RequestError::new("invalid", "a question is for all or for friends"));
+        }
     };
     let question = Question {
         // That of the slot which takes it.
@@ -107,7 +109,7 @@ pub(crate) async fn ask(
     let placed = place(state, social, question).await?;
     let (pool, _) =
         placed.ok_or(RequestError::new("busy", "as many questions are open as may be"))?;
-    state.metrics.questions_asked.add(1);
+    state.metrics.questions_posed.add(1);
     let game = state.game_of(pool).ok_or_else(no_pool)?;
     Ok(Reply::Asked { pool, game })
 }

@@ -131,9 +131,9 @@ pub(crate) async fn apply(state: &MarketState, event: Event) -> Result<(), Store
             audience: Audience::All,
         };
         match questions::place(state, social, question).await? {
-            Some((_, AskResult::Asked)) => state.metrics.questions_asked.add(1),
+            Some((_, AskResult::Asked)) => state.metrics.questions_posed.add(1),
             Some(_) => {}
-            None => state.metrics.questions_unasked.add(1),
+            None => state.metrics.questions_unposed.add(1),
         }
     }
     Ok(())

@@ -54,7 +54,7 @@ pub(crate) struct MarketArgs {
     /// Questions of users and rules that may be open at a time; users then have friends, too [default: 0]
     #[arg(long, value_name = "N")]
     pub(crate) questions: Option<u32>,
-    /// Ask a question after events, such as 'goal:same:Does the same side score again?'; may be repeated
+    /// Pose a question after events, such as 'goal:same:Does the same side score again?'; may be repeated
     #[arg(long = "rule", value_name = "AFTER:YES:QUESTION", requires = "questions")]
     pub(crate) rules: Vec<QuestionRule>,
     /// Word by which administrators report events and decide questions; env:NAME reads it from an environment variable

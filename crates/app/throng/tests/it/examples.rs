@@ -6,7 +6,7 @@ use std::process::Command;
 
 use testkit::needs::skip;
 
-use crate::support::{Ended, Served, Space, root, server};
+use crate::support::{Ended, Served, Space, root, server, throng};
 
 /// Runs an example with these overrides: it must pass, and all its users must have connected.
 #[track_caller]
@@ -52,6 +52,58 @@ fn football_million() {
     let sets =
         ["arrivals.0.constant=500/s", "arrivals.0.for=1s", "hold=1s", "target.market.threads=2"];
     passes("football-million.yaml", &[&sets, &HURRY[..]].concat(), 500);
+}
+
+#[test]
+fn market_distributions() {
+    for distribution in ["lean", "full"] {
+        let distribution = format!("target.market.distribution={distribution}");
+        let sets =
+            [&distribution, "users=40", "hold=4s", "sessions.fan.3.forever.0.think=50ms..1s"];
+        let space = passes("market/distributions.yaml", &sets, 40);
+        let measures = space.summary().measures;
+        let broadcast = measures.iter().find(|measure| measure.name == "broadcast").unwrap();
+        assert!(broadcast.count > 40 && broadcast.errors == 0, "{broadcast:?}");
+    }
+}
+
+#[test]
+fn market_questions() {
+    let sets = ["rate=20/s", "hold=5s", "options.drain=30s", "target.market.goal-every=2s"];
+    let space = passes("market/questions.yaml", &sets, 100);
+    let measures = space.summary().measures;
+    for name in ["pose", "questions", "befriend", "friends", "predict", "decide"] {
+        let measure = measures.iter().find(|measure| measure.name == name);
+        assert!(measure.is_some_and(|measure| measure.count > 0), "{name}: {measures:?}");
+    }
+    // Every cent is in a balance or in an open pool.
+    let probes = space.only().probes().unwrap();
+    let values = |metric: &str| {
+        let place = probes.list.iter().position(|info| info.metric == metric);
+        let rows = probes.rows.iter().filter(move |row| Some(row.probe as usize) == place);
+        rows.map(|row| row.value).collect::<Vec<f64>>()
+    };
+    assert!(!values("market_money_total").is_empty());
+    assert_eq!(values("market_money_total"), values("market_money_expected"));
+}
+
+/// With a database it is run by hand; here it is only checked.
+#[test]
+fn the_final_on_postgresql_is_right() {
+    let mut check = throng(["check", "examples/market/final-postgres.yaml"]);
+    let variables = ["URL", "STORE", "CACHE", "NGINX", "API_1", "API_2", "RESOLVER", "EVENTS"];
+    for name in variables {
+        let url = match name {
+            "STORE" => "postgres://a@b/c",
+            "CACHE" => "redis://a/",
+            _ => "http://a/",
+        };
+        check.env(format!("MARKET_{name}"), url);
+    }
+    for name in ["API_1", "API_2", "EVENTS", "RESOLVER", "REDIS"] {
+        check.env(format!("MARKET_PID_{name}"), "1");
+    }
+    Ended::of(check.current_dir(root())).with(0);
 }
 
 #[test]

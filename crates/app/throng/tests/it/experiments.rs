@@ -467,6 +467,9 @@ fn the_lessons_of_the_market_are_planned() {
     let mut command = throng(["experiment", "examples/market/lessons-experiment.yaml", "--plan"]);
     let ended = Ended::of(command.current_dir(root())).with(0);
     ended.stdout_contains("48 runs");
+    let experiment = "examples/market/distributions-experiment.yaml";
+    let mut command = throng(["experiment", experiment, "--plan"]);
+    Ended::of(command.current_dir(root())).with(0).stdout_contains("24 runs");
 }
 
 #[test]

@@ -520,6 +520,9 @@ fn the_final_is_right() {
     let mut check = throng(["lab", "check", "examples/lab/final.yaml"]);
     let checked = Ended::of(check.current_dir(root()));
     checked.with(0).stdout_contains("service two-pipelined: on two-pipelined-host-ireland,");
+    let shares =
+        ["experiment", "examples/lab/shares-experiment.yaml", "--plan", "--dir", "nowhere"];
+    Ended::of(throng(shares).current_dir(root())).with(0).stdout_contains("6 runs");
     for (further, runs) in [(&[][..], "9 runs"), (&["--full"][..], "45 runs")] {
         let experiment =
             ["experiment", "examples/lab/final-experiment.yaml", "--plan", "--dir", "nowhere"];

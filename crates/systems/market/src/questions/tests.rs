@@ -50,7 +50,7 @@ async fn a_users_question_is_asked_predicted_and_decided() {
     let state = market(|_| ());
     let [mut ann, mut ben, mut cid] = ["ann", "ben", "cid"].map(user);
     let question = json!({
-        "op": "ask", "game": "g1", "question": "Will it rain?", "answers": ["rain", "sun"]
+        "op": "pose", "game": "g1", "question": "Will it rain?", "answers": ["rain", "sun"]
     });
     let asked = ask(&state, &mut ann, question).await;
     assert_eq!((&asked["pool"], &asked["game"]), (&json!("p2"), &json!("g2")));
@@ -77,7 +77,7 @@ async fn a_users_question_is_asked_predicted_and_decided() {
     );
     assert!(is_balanced(&state).await);
     // Its pool was the slot's first; the next question takes the first slot that is free.
-    let next = json!({ "op": "ask", "game": "g1", "question": "Again?" });
+    let next = json!({ "op": "pose", "game": "g1", "question": "Again?" });
     assert_eq!(ask(&state, &mut ann, next).await["pool"], "p5");
 }
 
@@ -85,7 +85,7 @@ async fn a_users_question_is_asked_predicted_and_decided() {
 async fn a_cancelled_question_pays_everyone_back() {
     let state = market(|_| ());
     let [mut ann, mut ben] = ["ann", "ben"].map(user);
-    ask(&state, &mut ann, json!({ "op": "ask", "game": "g1", "question": "Will it rain?" })).await;
+    ask(&state, &mut ann, json!({ "op": "pose", "game": "g1", "question": "Will it rain?" })).await;
     let predict = json!({ "op": "predict", "pool": "p2", "option": "yes", "amount": 100 });
     assert_eq!(ask(&state, &mut ben, predict).await["balance"], 99_900);
     ask(&state, &mut ann, json!({ "op": "decide", "pool": "p2", "option": "none" })).await;
@@ -101,7 +101,7 @@ async fn a_cancelled_question_pays_everyone_back() {
 async fn slots_are_taken_one_by_one() {
     let state = market(|_| ());
     let mut ann = user("ann");
-    let question = json!({ "op": "ask", "game": "g1", "question": "And?" });
+    let question = json!({ "op": "pose", "game": "g1", "question": "And?" });
     let mut pools = Vec::new();
     for _ in 0..3 {
         let asked = ask(&state, &mut ann, question.clone()).await;
@@ -124,7 +124,7 @@ async fn friends_see_questions_and_predictions_of_each_other() {
     assert_eq!(ask(&state, &mut ben, befriend("ann")).await["friends"], json!(["ann"]));
     assert_eq!(ask(&state, &mut ann, befriend("ann")).await["error"]["code"], "invalid");
     let question = json!({
-        "op": "ask", "game": "g1", "question": "Who pays?", "answers": ["me", "you"], "audience": "friends"
+        "op": "pose", "game": "g1", "question": "Who pays?", "answers": ["me", "you"], "for": "friends"
     });
     ask(&state, &mut ann, question).await;
     let list = json!({ "op": "questions", "game": "g1" });

@@ -91,7 +91,7 @@ impl Call {
             Self::OpenPools => "open_pools",
             Self::Take => "take",
             Self::Closed => "closed",
-            Self::Ask => "ask",
+            Self::Ask => "pose",
             Self::Question => "question",
             Self::Questions => "questions",
             Self::Befriend => "befriend",

@@ -18,7 +18,7 @@ use server::database::{Sql as Connection, SqlError, Value};
 const TABLES: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS market_questions (pool BIGINT NOT NULL PRIMARY KEY, about BIGINT NOT NULL,
         question VARCHAR(200) NOT NULL, answer_home VARCHAR(32) NOT NULL, answer_away VARCHAR(32) NOT NULL,
-        asker {name}, audience BIGINT NOT NULL, rule BIGINT, event BIGINT, outcome BIGINT,
+        asker {name}, seen_by BIGINT NOT NULL, rule BIGINT, event BIGINT, outcome BIGINT,
         UNIQUE (about, pool), UNIQUE (about, event, rule)) {engine}",
     "CREATE TABLE IF NOT EXISTS market_friends (id {serial}, who {friend} NOT NULL, friend {friend} NOT NULL,
         UNIQUE (who, friend)) {engine}",
@@ -30,7 +30,7 @@ const FRIEND_BYTES: &str = "VARBINARY(64)";
 macro_rules! questions {
     ($behind:literal) => {
         concat!(
-            "SELECT pool, about, question, answer_home, answer_away, asker, audience, rule, event, outcome \
+            "SELECT pool, about, question, answer_home, answer_away, asker, seen_by, rule, event, outcome \
              FROM market_questions ",
             $behind
         )
