@@ -7,6 +7,7 @@
 
 mod detail;
 
+use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use proto::http1::Head;
 use record::Outcome;
 use record::schema::ErrorCount;
 use serde::{Deserialize, Serialize};
+
+use crate::fetch::content;
 
 pub use detail::without_numbers;
 pub(crate) use detail::{Cause, Code};
@@ -285,20 +288,28 @@ impl Failures {
             });
             sample.headers = headers.collect();
         }
-        if let Some(coding) = head.filter(|_| !is_decoded).and_then(Head::content_coding) {
-            let length = match body.len() > BODY_BYTES_MAX {
-                true => format!("more than {BODY_BYTES_MAX}"),
-                false => body.len().to_string(),
-            };
-            sample.body = Some(format!("{length} bytes that are compressed with {coding}"));
-            return;
-        }
-        let begin = &body[..body.len().min(BODY_BYTES_MAX)];
+        let coding =
+            head.filter(|_| !is_decoded && !body.is_empty()).and_then(Head::content_coding);
+        let (plain, is_all) = match coding {
+            None => (Cow::Borrowed(body), true),
+            Some(coding) => match content::decode_start(&coding, body, BODY_BYTES_MAX) {
+                Ok((start, is_all)) => (Cow::Owned(start), is_all),
+                Err(_) => {
+                    let length = match body.len() > BODY_BYTES_MAX {
+                        true => format!("more than {BODY_BYTES_MAX}"),
+                        false => body.len().to_string(),
+                    };
+                    sample.body = Some(format!("{length} bytes that are compressed with {coding}"));
+                    return;
+                }
+            },
+        };
+        let begin = &plain[..plain.len().min(BODY_BYTES_MAX)];
         let mut text = String::from_utf8_lossy(begin).into_owned();
-        if body.len() > BODY_BYTES_MAX {
+        if plain.len() > BODY_BYTES_MAX || !is_all {
             text.push('…');
         }
-        sample.body = (!body.is_empty()).then(|| short(&text, BODY_BYTES_MAX));
+        sample.body = (!plain.is_empty()).then(|| short(&text, BODY_BYTES_MAX));
     }
 
     /// The counts of the interval, which is over.

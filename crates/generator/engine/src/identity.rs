@@ -1,8 +1,8 @@
 //! The identity of a user to servers: its cookies, the challenge that it answers, and its
 //! signatures.
 //!
-//! Only users of sessions that want cookies or challenges have an identity, beside the table of
-//! users: to all others it costs nothing.
+//! Only users whom a server has given a cookie, or who answer challenges, have an identity, beside the
+//! table of users: to all others it costs nothing.
 
 mod challenge;
 mod cookies;
@@ -31,7 +31,8 @@ struct Identity {
     jar: Jar,
     /// The challenges that it knows to answer, by endpoint.
     sessions: Vec<(EndpointId, Session)>,
-    /// The path of its steps' last request: where cookies of the response belong.
+    /// The path of the last handshake of its WebSocket, where it is not the same for every user: cookies of the response
+    /// belong there.
     path: String,
     /// The same of its event stream or poll, which runs in the background.
     background_path: String,
@@ -54,8 +55,8 @@ impl Identity {
         self.sessions.push((endpoint, session));
     }
 
-    fn path_mut(&mut self, background: bool) -> &mut String {
-        if background { &mut self.background_path } else { &mut self.path }
+    fn path_mut(&mut self, is_background: bool) -> &mut String {
+        if is_background { &mut self.background_path } else { &mut self.path }
     }
 }
 
@@ -71,14 +72,12 @@ pub fn read(value: &[u8]) {
 /// A request and its response, as far as cookies go. `K` names a user.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a, K> {
-    /// The user that sends the request.
-    pub user: K,
+    /// The user whose cookies the request carries: of a branch, its owner.
+    pub owner: K,
     /// The endpoint that the request goes to.
     pub endpoint: &'a Endpoint,
     /// The step's own.
     pub headers: &'a [(String, Template)],
-    /// It is that of an event stream or a poll.
-    pub background: bool,
     /// Seconds since the Unix epoch.
     pub now_s: i64,
 }
@@ -87,15 +86,13 @@ pub struct Exchange<'a, K> {
 #[derive(Debug)]
 pub struct Identities<K> {
     users: HashMap<K, Identity>,
-    /// The user whose cookies and challenges a branch has, by branch.
-    owners: HashMap<K, K>,
     /// Keys with which requests to AWS services are signed.
     keys: Keys,
 }
 
 impl<K> Default for Identities<K> {
     fn default() -> Identities<K> {
-        Identities { users: HashMap::new(), owners: HashMap::new(), keys: Keys::default() }
+        Identities { users: HashMap::new(), keys: Keys::default() }
     }
 }
 
@@ -104,26 +101,10 @@ impl<K: Copy + Eq + Hash> Identities<K> {
         self.users.entry(user).or_default()
     }
 
-    /// The user whose cookies and challenges this user has: of a branch, its owner.
-    fn owner(&self, user: K) -> K {
-        match self.owners.is_empty() {
-            true => user,
-            false => self.owners.get(&user).copied().unwrap_or(user),
-        }
-    }
-
-    /// From now on `user` has the cookies of the owner, and knows the challenges that it knows.
-    pub fn share(&mut self, user: K, owner: K) {
-        self.owners.insert(user, owner);
-    }
-
     /// The user is gone.
     pub fn remove(&mut self, user: K) {
         if !self.users.is_empty() {
             self.users.remove(&user);
-        }
-        if !self.owners.is_empty() {
-            self.owners.remove(&user);
         }
     }
 
@@ -134,50 +115,57 @@ impl<K: Copy + Eq + Hash> Identities<K> {
         }
     }
 
-    /// Adds the user's cookies to the request that was appended since `start`, unless its step has
-    /// a `cookie` header of its own. `own`: names of cookies that the step gives itself; the user's
+    /// True if the user has cookies.
+    pub fn has_cookies(&self, user: K) -> bool {
+        self.users.get(&user).is_some_and(|identity| !identity.jar.is_empty())
+    }
+
+    /// Adds the owner's cookies to the request that was appended since `start`, unless its step has
+    /// a `cookie` header of its own. `own`: names of cookies that the step gives itself; the owner's
     /// others are put before them.
     pub fn carry_cookies(
-        &mut self,
+        &self,
         exchange: &Exchange<'_, K>,
         own: &[String],
         bytes: &mut Vec<u8>,
         start: usize,
     ) {
-        let (_, path) = request_line(&bytes[start..]);
-        let is_cookie = |(name, _): &(String, Template)| name.eq_ignore_ascii_case("cookie");
-        let has_own = exchange.headers.iter().any(is_cookie);
-        let owner = self.owner(exchange.user);
-        let identity = self.identity(owner);
-        if !has_own || !own.is_empty() {
-            let origin = exchange.origin(&path);
-            let line = identity.jar.line(origin, exchange.now_s, own);
-            if !line.is_empty() {
-                put_cookies(bytes, start, line, has_own);
-            }
-        }
-        let own = match owner == exchange.user {
-            true => identity,
-            false => self.identity(exchange.user),
-        };
-        *own.path_mut(exchange.background) = path;
-    }
-
-    /// Keeps the cookies of a response.
-    pub fn keep_cookies(&mut self, exchange: &Exchange<'_, K>, head: &Head<'_>) {
-        let owner = self.owner(exchange.user);
-        let Some(own) = self.users.get_mut(&exchange.user) else {
+        let identity = self.users.get(&exchange.owner).filter(|identity| !identity.jar.is_empty());
+        let Some(identity) = identity else {
             return;
         };
-        let path = match exchange.background {
-            true => &own.background_path,
-            false => &own.path,
-        };
-        if owner == exchange.user {
-            return exchange.take_cookies(&mut own.jar, path, head);
+        let is_cookie = |(name, _): &(String, Template)| name.eq_ignore_ascii_case("cookie");
+        let has_own = exchange.headers.iter().any(is_cookie);
+        if has_own && own.is_empty() {
+            return;
         }
-        let path = path.clone();
-        exchange.take_cookies(&mut self.identity(owner).jar, &path, head);
+        let path = path_of(&bytes[start..]);
+        let line = identity.jar.line(exchange.origin(&path), exchange.now_s, own);
+        if !line.is_empty() {
+            put_cookies(bytes, start, line, has_own);
+        }
+    }
+
+    /// Keeps the cookies of the response to a request for this path.
+    pub fn keep_cookies(&mut self, exchange: &Exchange<'_, K>, path: &str, head: &Head<'_>) {
+        let origin = exchange.origin(path);
+        for (name, value) in head.headers() {
+            if name.eq_ignore_ascii_case("set-cookie") {
+                self.identity(exchange.owner).jar.take(&value, origin, exchange.now_s);
+            }
+        }
+    }
+
+    /// Keeps the path of a request that cannot be made again when its response comes, until the next one. `background`: it
+    /// is that of an event stream or a poll.
+    pub fn remember_path(&mut self, user: K, background: bool, path: String) {
+        *self.identity(user).path_mut(background) = path;
+    }
+
+    /// The path that was kept last.
+    pub fn remembered_path(&self, user: K, background: bool) -> Option<&str> {
+        let identity = self.users.get(&user)?;
+        Some(if background { &identity.background_path } else { &identity.path })
     }
 
     /// An operation begins that may be challenged, and whose user's values are these.
@@ -187,18 +175,17 @@ impl<K: Copy + Eq + Hash> Identities<K> {
         identity.before = Some(values);
     }
 
-    /// True if the user answers challenges of the endpoint.
-    pub fn is_known(&mut self, user: K, endpoint: EndpointId) -> bool {
-        let owner = self.owner(user);
+    /// True if the user, of a branch its owner, answers challenges of the endpoint.
+    pub fn is_known(&mut self, owner: K, endpoint: EndpointId) -> bool {
         self.identity(owner).session(endpoint).is_some()
     }
 
-    /// Adds the answer to the challenge that the user knows of to the request that was appended
-    /// since `start`. `name` and `password` are the user's; `fresh` is a random number. The error
-    /// says why there can be none.
+    /// Adds the answer to the challenge that the user, of a branch its owner, knows of to the request
+    /// that was appended since `start`. `name` and `password` are the user's; `fresh` is a random
+    /// number. The error says why there can be none.
     pub fn answer_challenge(
         &mut self,
-        user: K,
+        owner: K,
         endpoint: EndpointId,
         name: &str,
         password: &str,
@@ -208,7 +195,6 @@ impl<K: Copy + Eq + Hash> Identities<K> {
     ) -> Result<(), String> {
         let (method, uri) = request_line(&bytes[start..]);
         let request = Request { user: name, password, method: &method, uri: &uri };
-        let owner = self.owner(user);
         let session = self.identity(owner).session(endpoint);
         let value = session.map_or(String::new(), |session| session.answer(&request, fresh));
         if !proto::http1::is_field_value(value.as_bytes()) {
@@ -222,8 +208,15 @@ impl<K: Copy + Eq + Hash> Identities<K> {
     }
 
     /// If the response is a challenge that the request is to answer: the user's values as they were
-    /// before the operation, which is to draw the same ones again.
-    pub fn challenged(&mut self, user: K, endpoint: EndpointId, head: &Head<'_>) -> Option<Rng> {
+    /// before the operation, which is to draw the same ones again. The owner, which a user is itself unless
+    /// it is a branch, knows the challenge from now on.
+    pub fn challenged(
+        &mut self,
+        user: K,
+        owner: K,
+        endpoint: EndpointId,
+        head: &Head<'_>,
+    ) -> Option<Rng> {
         if head.status != 401 {
             return None;
         }
@@ -240,23 +233,12 @@ impl<K: Copy + Eq + Hash> Identities<K> {
         }
         identity.challenges += 1;
         let before = identity.before;
-        let owner = self.owner(user);
         self.identity(owner).answer_with(endpoint, session);
         before
     }
 }
 
 impl<K> Exchange<'_, K> {
-    /// Puts the cookies of the response to a request for this path into a jar.
-    fn take_cookies(&self, jar: &mut Jar, path: &str, head: &Head<'_>) {
-        let origin = self.origin(path);
-        for (name, value) in head.headers() {
-            if name.eq_ignore_ascii_case("set-cookie") {
-                jar.take(&value, origin, self.now_s);
-            }
-        }
-    }
-
     /// The origin of the cookies: the step's own `host` if it is the same for every user,
     /// else of the endpoint.
     fn origin<'b>(&'b self, path: &'b str) -> Origin<'b> {
@@ -293,6 +275,11 @@ fn add_lines(bytes: &mut Vec<u8>, start: usize, lines: Vec<u8>) {
     bytes.splice(end..end, lines);
 }
 
+/// The target of an encoded request.
+pub fn path_of(request: &[u8]) -> String {
+    request_line(request).1
+}
+
 /// Method and target of an encoded request.
 fn request_line(bytes: &[u8]) -> (String, String) {
     let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
@@ -306,4 +293,40 @@ fn request_line(bytes: &[u8]) -> (String, String) {
 fn head_end(bytes: &[u8]) -> usize {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
     end.map_or(bytes.len(), |end| end + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::Via;
+
+    use super::*;
+
+    /// The first of two users has cookies; to the other one they cost nothing.
+    #[test]
+    fn a_user_without_cookies_has_no_identity() {
+        let endpoint = Endpoint {
+            tls: false,
+            host: "a.test".to_owned(),
+            port: 80,
+            base_path: String::new(),
+            via: Via::Tcp,
+        };
+        let mut all = Identities::<u32>::default();
+        let exchange = |owner| Exchange { owner, endpoint: &endpoint, headers: &[], now_s: 0 };
+        let request = b"GET /shop/cart?n=1 HTTP/1.1\r\nhost: a.test\r\n\r\n";
+        let head = b"HTTP/1.1 200 OK\r\nSet-Cookie: id=7\r\nset-cookie: other\r\n\r\n";
+        all.keep_cookies(&exchange(1), &path_of(request), &Head::stored(head).unwrap());
+        let plain = b"HTTP/1.1 200 OK\r\nx: y\r\n\r\n";
+        all.keep_cookies(&exchange(2), "/", &Head::stored(plain).unwrap());
+        for (user, expected) in [
+            (1, "GET /shop/cart?n=1 HTTP/1.1\r\nhost: a.test\r\ncookie: id=7\r\n\r\n"),
+            (2, "GET /shop/cart?n=1 HTTP/1.1\r\nhost: a.test\r\n\r\n"),
+        ] {
+            assert_eq!(all.has_cookies(user), user == 1);
+            let mut bytes = request.to_vec();
+            all.carry_cookies(&exchange(user), &[], &mut bytes, 0);
+            assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+        }
+        assert_eq!(all.users.len(), 1);
+    }
 }

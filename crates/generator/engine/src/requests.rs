@@ -153,10 +153,7 @@ pub(crate) fn encode_http(
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
-    let path = match http.located_by {
-        Some(slot) => render_located(&http.path, slot, base_path, scope)?,
-        None => render_target(&http.path, scope)?,
-    };
+    let path = render_path(http, base_path, scope)?;
     let headers = Headers::render(&http.headers, scope)?;
     if let Some(call) = &http.call {
         let host = headers.host().unwrap_or(authority);
@@ -189,6 +186,19 @@ pub(crate) fn encode_get(
     let kept = headers.iter().filter(|(name, _)| !replaces(name));
     http1::encode_request(out, "GET", &path, host, kept.chain(further), None);
     Ok(())
+}
+
+/// Path and query of the request as they are for this user, below this base path if a variable says where it goes. They
+/// draw before all else of the request.
+pub(crate) fn render_path(
+    http: &HttpOp,
+    base_path: &str,
+    scope: &mut Scope<'_>,
+) -> Result<String, String> {
+    match http.located_by {
+        Some(slot) => render_located(&http.path, slot, base_path, scope),
+        None => render_target(&http.path, scope),
+    }
 }
 
 /// A path and query as text that is valid in a request line.

@@ -123,9 +123,9 @@ impl Importer<'_> {
             return None;
         };
         let mut options = Map::new(0..0);
-        if self.has_jar {
-            options.put("cookies", Item::Bare("true".to_owned()));
-        }
+        // curl keeps cookies where it has a jar, and accepts codings with `--compressed`, which its request says.
+        options.put("cookies", Item::Bare(self.has_jar.to_string()));
+        options.put("accept_encoding", Item::Bare("none".to_owned()));
         // curl follows none unless `--location` is given.
         options.put("redirects", Item::Bare("0".to_owned()));
         if !self.verifies {

@@ -257,10 +257,10 @@ impl Importer<'_> {
         if let Some(params) = self.variables.params() {
             top.put("params", Item::Map(params));
         }
-        if self.has_jar {
-            let options = Map::single(0..0, "cookies", Item::Bare("true".to_owned()));
-            top.put("options", Item::Map(options));
-        }
+        // JMeter keeps cookies where there is a manager for them, and accepts the codings that headers name.
+        let options = Map::single(0..0, "cookies", Item::Bare(self.has_jar.to_string()))
+            .with("accept_encoding", Item::Bare("none".to_owned()));
+        top.put("options", Item::Map(options));
         if !self.data.entries.is_empty() {
             top.put("data", Item::Map(std::mem::take(&mut self.data)));
         }

@@ -163,7 +163,8 @@ impl Importer<'_> {
         let programs = self.read_sessions(sessions);
         if self.has_http {
             settings.put("cookies", Item::Bare("true".to_owned()));
-            // Tsung follows none.
+            // Tsung accepts no codings and follows no redirects.
+            settings.put("accept_encoding", Item::Bare("none".to_owned()));
             settings.put("redirects", Item::Bare("0".to_owned()));
         }
         let arrivals = self.arrivals(load, &programs);

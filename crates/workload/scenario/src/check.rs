@@ -8,6 +8,7 @@ mod arrivals;
 mod auth;
 mod channels;
 mod data;
+mod defaults;
 mod dist;
 mod document;
 mod elements;
@@ -82,6 +83,7 @@ use crate::document::{Source, suggest, yaml};
 use crate::overrides;
 use auth::Auth;
 use data::DataTable;
+use defaults::Defaults;
 use library::Scripts;
 use meetings::Declarations;
 use names::Param;
@@ -213,6 +215,8 @@ pub(crate) struct Checker<'a> {
     continue_ns: u64,
     /// `options.accept_encoding`.
     accept_encoding: Option<Template>,
+    /// `options.accept_encoding` names the coding of event streams.
+    streams_accept_gzip: bool,
     /// `options.redirects`.
     redirects: u8,
     /// The run's seed, for what is drawn already now.
@@ -224,6 +228,8 @@ pub(crate) struct Checker<'a> {
     sign: Option<Box<Aws>>,
     /// `options.cookies`.
     cookies: bool,
+    /// What the file says of defaults that older versions did not have.
+    defaults: Defaults,
     /// The schema that `grpc` defines.
     schema: Option<Arc<Schema>>,
     /// It defines nothing, because a file is wrong.
@@ -282,12 +288,14 @@ impl<'a> Checker<'a> {
             timeout_ns: 0,
             continue_ns: 0,
             accept_encoding: None,
+            streams_accept_gzip: false,
             redirects: 0,
             seed: 1,
             data: Vec::new(),
             auth: None,
             sign: None,
             cookies: false,
+            defaults: Defaults::default(),
             schema: None,
             has_bad_protos: false,
             scripts: RefCell::default(),

@@ -45,7 +45,7 @@ pub use markov::{MARKOV, STATE, TRANSITION};
 pub use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
 pub use meeting::{ON_TIMEOUT, SHARED};
 pub use mqtt::{MQTT_MESSAGE, MQTT_VERSIONS, QOS, RETAINED, WILL};
-pub use options::{CODINGS, CONNECT_RETRIES, DNS, OPTIONS};
+pub use options::{CODINGS, CONNECT_RETRIES, DNS, NO_CODING, OPTIONS};
 pub use probes::{PROBES, PROCESS};
 pub use recorded::SOURCES;
 pub use requests::{EXPECTATIONS, HTTP_REQUEST, PART, WEBSOCKET};

@@ -1,3 +1,8 @@
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use super::*;
 
 fn failures(samples_max: u8) -> Failures {
@@ -159,6 +164,26 @@ fn a_sample_has_no_query_and_no_length_that_is_not_known() {
         let sample = all.take_samples().remove(0);
         assert_eq!(sample.headers[0].1, "/in");
         assert_eq!(sample.body.unwrap(), format!("{expected} that are compressed with gzip"));
+    }
+}
+
+/// A server compresses pages of errors as it does any other.
+#[test]
+fn a_sample_shows_the_beginning_of_a_compressed_answer() {
+    let head = "HTTP/1.1 500 Oh\r\ncontent-encoding: gzip\r\n\r\n";
+    let head = Head::stored(head.as_bytes()).unwrap();
+    for (text, expected) in [
+        ("out of stock".to_owned(), "out of stock".to_owned()),
+        ("x".repeat(9_000), format!("{}…", "x".repeat(BODY_BYTES_MAX))),
+    ] {
+        let mut all = failures(1);
+        fail(&mut all, &failed(Outcome::Tls, Cause::Text), "x");
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        let body = encoder.finish().unwrap();
+        let answer = Answer { head: Some(&head), body: &body, is_decoded: false };
+        all.complete_sample(None, Some(answer), |text| text);
+        assert_eq!(all.take_samples().remove(0).body, Some(expected));
     }
 }
 

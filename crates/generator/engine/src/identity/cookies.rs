@@ -40,6 +40,10 @@ pub(crate) struct Origin<'a> {
 }
 
 impl Jar {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.cookies.is_empty()
+    }
+
     /// Takes one `Set-Cookie` header of a response from `origin`; one that cannot be taken is
     /// ignored, as section 5.2 wants.
     pub(crate) fn take(&mut self, header: &[u8], origin: Origin<'_>, now_s: i64) {

@@ -27,7 +27,6 @@ impl Interpreter<'_> {
             if self.users.branches.family(key).is_empty() {
                 return Flow::Wait;
             }
-            self.identities.share(branch, key);
             self.proceed(now_ns, branch);
         }
         match self.users.branches.have_begun(key) {

@@ -127,7 +127,7 @@ impl Interpreter<'_> {
         http: &HttpOp,
     ) -> Option<ConnSlot> {
         let is_plain = matches!(self.conns[slot].link, Link::Stream(_))
-            && !self.users.session(key).cookies
+            && !self.identities.has_cookies(self.users.owner(key))
             && http.digest.is_none()
             && http.sign.is_none()
             && self.follows.hop(key).is_none()

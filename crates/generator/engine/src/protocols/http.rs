@@ -5,7 +5,7 @@ mod continuing;
 mod redirects;
 mod resend;
 
-use plan::expr::{Context, Template};
+use plan::expr::{Context, Template, TemplatePart};
 use plan::{Digest, EndpointId, HttpOp, Op};
 use proto::http1::{self, Head};
 use record::Outcome;
@@ -13,10 +13,11 @@ use record::schema::WorkKind;
 
 use crate::conn::{Link, PendingOperation, Reuse, SWITCHING, Stage, http_outcome};
 use crate::failures::{BODY_BYTES_MAX, Cause, Code};
-use crate::identity::Exchange;
+use crate::identity::{Exchange, path_of};
 use crate::interpreter::{Flow, Interpreter};
+use crate::protocols::Protocol;
 use crate::received::{Label, ReceivedMessage};
-use crate::requests::encode_http;
+use crate::requests::{encode_http, render_path};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -136,7 +137,9 @@ impl<'p> Interpreter<'p> {
             let scope = &mut self.users.scope(now_ns, key);
             encode_http(http, authority, base_path, &self.plan.calls, scope, out)?;
             let conn = &self.conns.table[slot];
+            // The path is needed again where the response sets cookies.
             let may_repeat = http.redirects > 0
+                || self.users.session(key).cookies
                 || conn.reuse == Reuse::Served
                 || matches!(conn.link, Link::Stream(_));
             if may_repeat && self.users[key].value != before {
@@ -278,7 +281,7 @@ impl<'p> Interpreter<'p> {
         let keep_alive = self.may_keep(slot, surplus);
         self.conns[slot].reuse = Reuse::Served;
         let endpoint = self.conns[slot].endpoint;
-        self.keep_cookies(now_ns, slot, self.own_headers(key, http).0, head);
+        self.keep_cookies(now_ns, slot, &http.path, self.own_headers(key, http).0, head);
         let answers = http.digest.is_some() && !self.follows.left_host(key);
         if answers && self.is_challenged(slot, head) {
             // It goes out once more, with the answer, as the same operation.
@@ -393,17 +396,16 @@ impl<'p> Interpreter<'p> {
     {
         let conn = &self.conns[slot];
         self.users.session(conn.user).cookies.then(|| Exchange {
-            user: conn.user,
+            owner: self.users.owner(conn.user),
             endpoint: &self.plan.endpoints[conn.endpoint.index()],
             headers,
-            background: conn.runs_in_background(),
             now_s: self.users.unix_ms(now_ns) / 1000,
         })
     }
 
     /// Adds the user's cookies to the request that was appended since `start`. `own`: names of
     /// cookies that the step gives itself.
-    pub(crate) fn carry_cookies(
+    fn carry_cookies(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
@@ -417,17 +419,67 @@ impl<'p> Interpreter<'p> {
         }
     }
 
+    /// The same for a handshake, an event stream or a poll. Other steps of their user may go on until their response comes:
+    /// a path that varies is kept.
+    pub(crate) fn carry_cookies_along(
+        &mut self,
+        now_ns: u64,
+        slot: ConnSlot,
+        path: &Template,
+        headers: &[(String, Template)],
+        start: usize,
+    ) {
+        let key = self.conns[slot].user;
+        if self.users.session(key).cookies && fixed_path(path).is_none() {
+            let path = path_of(&self.conns.commands.bytes[start..]);
+            let background = self.conns[slot].runs_in_background();
+            self.identities.remember_path(key, background, path);
+        }
+        self.carry_cookies(now_ns, slot, headers, &[], start);
+    }
+
     /// Keeps the cookies of a response that came over this connection.
     pub(crate) fn keep_cookies(
         &mut self,
         now_ns: u64,
         slot: ConnSlot,
+        path: &Template,
         headers: &[(String, Template)],
         head: &Head<'_>,
     ) {
-        if let Some(exchange) = self.cookie_exchange(now_ns, slot, headers) {
-            self.identities.keep_cookies(&exchange, head);
+        let keeps = self.users.session(self.conns[slot].user).cookies;
+        if !keeps || !head.may_set_cookies || head.header("set-cookie").is_none() {
+            return;
         }
+        let path = self.requested_path(now_ns, slot, path);
+        if let Some(exchange) = self.cookie_exchange(now_ns, slot, headers) {
+            self.identities.keep_cookies(&exchange, &path, head);
+        }
+    }
+
+    /// The path of the request whose response this connection has. That of a step's request is made again, as few responses
+    /// set cookies.
+    fn requested_path(&mut self, now_ns: u64, slot: ConnSlot, path: &Template) -> String {
+        let key = self.conns[slot].user;
+        let is_step = matches!(self.conns[slot].speaks, Protocol::Http);
+        if is_step && let Some(hop) = self.follows.hop(key) {
+            return hop.target.clone();
+        }
+        if let Some(path) = fixed_path(path) {
+            return path.to_owned();
+        }
+        if !is_step {
+            let background = self.conns[slot].runs_in_background();
+            let kept = self.identities.remembered_path(key, background);
+            return kept.unwrap_or_default().to_owned();
+        }
+        let http = self.http_op(key);
+        let base_path = &*self.plan.endpoints[self.conns[slot].endpoint.index()].base_path;
+        let now = self.users[key].value;
+        self.users[key].value = self.follows.before(key).unwrap_or(now);
+        let made = render_path(http, base_path, &mut self.users.scope(now_ns, key));
+        self.users[key].value = now;
+        made.unwrap_or_default()
     }
 
     /// Adds the answer to the challenge that the user knows of, if any.
@@ -440,14 +492,15 @@ impl<'p> Interpreter<'p> {
     ) -> Result<(), String> {
         let key = self.conns[slot].user;
         let endpoint = self.conns[slot].endpoint;
-        if !self.identities.is_known(key, endpoint) {
+        let owner = self.users.owner(key);
+        if !self.identities.is_known(owner, endpoint) {
             return Ok(());
         }
         let user = self.text(now_ns, key, &digest.user)?;
         let password = self.text(now_ns, key, &digest.password)?;
         let fresh = self.conns.wire_rng.next_u64();
         let bytes = &mut self.conns.commands.bytes;
-        self.identities.answer_challenge(key, endpoint, &user, &password, fresh, bytes, start)
+        self.identities.answer_challenge(owner, endpoint, &user, &password, fresh, bytes, start)
     }
 
     fn text(&mut self, now_ns: u64, key: UserKey, template: &Template) -> Result<String, String> {
@@ -463,7 +516,7 @@ impl<'p> Interpreter<'p> {
     fn is_challenged(&mut self, slot: ConnSlot, head: &Head<'_>) -> bool {
         let key = self.conns[slot].user;
         let endpoint = self.conns[slot].endpoint;
-        match self.identities.challenged(key, endpoint, head) {
+        match self.identities.challenged(key, self.users.owner(key), endpoint, head) {
             Some(values) => {
                 self.users[key].value = values;
                 true
@@ -471,6 +524,14 @@ impl<'p> Interpreter<'p> {
             None => false,
         }
     }
+}
+
+/// The path where it is the same for every user, though its query need not be.
+fn fixed_path(path: &Template) -> Option<&str> {
+    path.as_static().or_else(|| match path.parts.first() {
+        Some(TemplatePart::Text(text)) if text.contains('?') => Some(text),
+        _ => None,
+    })
 }
 
 /// A server must not switch to a protocol that no header of the request named (RFC 9110 §7.8).

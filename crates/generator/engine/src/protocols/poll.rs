@@ -82,7 +82,7 @@ impl<'p> Interpreter<'p> {
         if let Err(error) = encode_get(&poll.path, &poll.headers, authority, None, scope, out) {
             return self.poll_failed(now_ns, slot, self.users.blame(), || error);
         }
-        self.carry_cookies(now_ns, slot, &poll.headers, &[], start);
+        self.carry_cookies_along(now_ns, slot, &poll.path, &poll.headers, start);
         self.conns[slot].link.begin();
         if let Some(poller) = self.conns[slot].poller() {
             let end_ns = poller.background.sent_ns + poll.timeout_ns;
@@ -105,7 +105,7 @@ impl<'p> Interpreter<'p> {
         self.conns[slot].reuse = Reuse::Served;
         let head = head_again(&head);
         self.trace_response(&head, &body);
-        self.keep_cookies(now_ns, slot, &poll.headers, &head);
+        self.keep_cookies(now_ns, slot, &poll.path, &poll.headers, &head);
         let found = self.messages_of(now_ns, slot, poll, &head, &body);
         let outcome = found.as_ref().map_or_else(|(outcome, _)| *outcome, |_| Outcome::Ok);
         if let Err((_, detail)) = &found {

@@ -107,7 +107,7 @@ impl<'p> Interpreter<'p> {
             self.conns.close(&mut self.users, slot);
             return self.fail_because(now_ns, key, self.users.blame(), 0, || error);
         }
-        self.carry_cookies(now_ns, slot, &open.headers, &[], start);
+        self.carry_cookies_along(now_ns, slot, &open.path, &open.headers, start);
         self.conns[slot].stage = Stage::Upgrading;
         self.conns[slot].link.begin();
         let Some(stream) = self.conns[slot].event_stream() else {
@@ -156,7 +156,8 @@ impl<'p> Interpreter<'p> {
     ) {
         let key = self.conns[slot].user;
         let background = self.conns[slot].is_background();
-        self.keep_cookies(now_ns, slot, &self.events_op(slot).headers, head);
+        let open = self.events_op(slot);
+        self.keep_cookies(now_ns, slot, &open.path, &open.headers, head);
         if background && head.status == NO_CONTENT {
             return self.stop_reconnecting(now_ns, slot, len, head);
         }

@@ -77,7 +77,7 @@ impl<'p> Interpreter<'p> {
             self.conns.commands.bytes.truncate(start);
             return self.not_upgraded(now_ns, slot, self.users.blame(), 0, error);
         }
-        self.carry_cookies(now_ns, slot, &open.headers, &[], start);
+        self.carry_cookies_along(now_ns, slot, &open.path, &open.headers, start);
         let conn = &mut self.conns[slot];
         conn.stage = Stage::Upgrading;
         conn.pending = nonce.map(|nonce| Box::new(PendingOperation::Upgrade(nonce)));
@@ -171,7 +171,8 @@ impl<'p> Interpreter<'p> {
             Some(own) if background => own.bytes_in = len as u32,
             _ => self.users[key].bytes_in = len as u32,
         }
-        self.keep_cookies(now_ns, slot, &self.opening_of(slot).headers, head);
+        let open = self.opening_of(slot);
+        self.keep_cookies(now_ns, slot, &open.path, &open.headers, head);
         let agreed = match agreed {
             Ok(agreed) => agreed,
             Err(error) => {

@@ -70,9 +70,18 @@ fn a_body_that_nothing_reads_is_not_decoded() {
     assert_eq!(ran.total(|counts| counts.encoded_in), 0);
 }
 
+/// What browsers accept, unless the scenario says otherwise.
+#[test]
+fn compressed_bodies_are_accepted_by_default() {
+    let (ran, request) = play("timeout: 1s", SAVE, &encoded("gzip", &gzip(b"{\"id\": 7}")));
+    assert!(request.contains("accept-encoding: gzip, deflate, br, zstd\r\n"), "{request}");
+    assert_eq!(ran.outcomes("page"), [Outcome::Ok], "{:?}", ran.details());
+}
+
 #[test]
 fn without_a_request_for_it_nothing_is_decoded() {
-    let (ran, request) = play("timeout: 1s", SAVE, &encoded("gzip", &gzip(b"{\"id\": 7}")));
+    let answer = encoded("gzip", &gzip(b"{\"id\": 7}"));
+    let (ran, request) = play("accept_encoding: none", SAVE, &answer);
     assert!(!request.contains("accept-encoding"));
     assert_eq!(ran.outcomes("page"), [Outcome::Save]);
     assert!(ran.details()[0].contains("`options.accept_encoding`"));

@@ -66,7 +66,7 @@ fn scenario(options: &str, steps: &str) -> String {
         "
 name: continuing
 target: http://target.test/
-options: {{ timeout: 5s, drain: 1s, {options} }}
+options: {{ timeout: 5s, drain: 1s, accept_encoding: none, {options} }}
 sessions:
   main: [ {steps} ]
 arrivals: [ {{ constant: 1/s, for: 1s }}, {{ hold: 9s }} ]

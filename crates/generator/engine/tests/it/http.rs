@@ -101,6 +101,7 @@ fn a_compressed_body_is_named_as_such() {
             "
 name: compressed
 target: http://target.test/
+options: {{ accept_encoding: none }}
 sessions:
   main:
     - get: /a

@@ -81,7 +81,7 @@ fn scenario(options: &str, steps: &str) -> String {
         "
 name: proxies
 target: http://target.test/
-options: {{ connect_timeout: 3s, timeout: 5s, drain: 1s, {options} }}
+options: {{ connect_timeout: 3s, timeout: 5s, drain: 1s, accept_encoding: none, {options} }}
 sessions:
   main: [ {steps} ]
 arrivals: [ {{ constant: 1/s, for: 1s }}, {{ hold: 19s }} ]

@@ -26,6 +26,8 @@ pub struct Head<'a> {
     pub raw: &'a [u8],
     /// Whether the connection may carry another request after this response.
     pub keep_alive: bool,
+    /// False where no header is `set-cookie`; true: one may be, which [`headers`](Self::headers) shows.
+    pub may_set_cookies: bool,
     /// The place of the first header line in `raw`.
     fields_at: usize,
 }
@@ -39,6 +41,7 @@ impl<'a> Head<'a> {
             status: u16::try_from(decimal(code)?).ok()?,
             raw,
             keep_alive: false,
+            may_set_cookies: true,
             fields_at: line.len() + end_len,
         })
     }
@@ -46,7 +49,7 @@ impl<'a> Head<'a> {
     /// A head whose `raw` form was made of checked parts.
     pub(crate) fn of_text(status: u16, raw: &'a [u8]) -> Head<'a> {
         let fields_at = next_line(raw).map_or(raw.len(), |(line, end_len)| line.len() + end_len);
-        Head { status, raw, keep_alive: true, fields_at }
+        Head { status, raw, keep_alive: true, may_set_cookies: true, fields_at }
     }
 
     /// The value of the first header of that name, in any case.
@@ -98,6 +101,7 @@ pub(super) struct ParsedHead {
     minor: u8,
     says_close: bool,
     says_keep_alive: bool,
+    sets_cookies: bool,
 }
 
 impl ParsedHead {
@@ -118,12 +122,19 @@ impl ParsedHead {
 
     pub(super) fn head<'a>(&self, input: &'a [u8], keep_alive: bool) -> Head<'a> {
         let raw = &input[..self.len];
-        Head { status: self.status, raw, keep_alive, fields_at: self.fields_at }
+        Head {
+            status: self.status,
+            raw,
+            keep_alive,
+            may_set_cookies: self.sets_cookies,
+            fields_at: self.fields_at,
+        }
     }
 
     fn note(&mut self, name: &[u8], value: &[u8]) -> Result<(), Error> {
         match name.len() {
             10 if is_name(name, b"connection") => self.note_connection(value),
+            10 if is_name(name, b"set-cookie") => self.sets_cookies = true,
             14 if is_name(name, b"content-length") => self.note_length(value)?,
             17 if is_name(name, b"transfer-encoding") => self.transfer.note(value)?,
             _ => {}
@@ -272,6 +283,7 @@ fn parse_status_line(window: &[u8]) -> Result<Option<(ParsedHead, usize)>, Error
         minor: minor - b'0',
         says_close: false,
         says_keep_alive: false,
+        sets_cookies: false,
     };
     Ok(Some((parsed, terminator_len)))
 }
@@ -364,6 +376,21 @@ mod tests {
         assert_eq!(head.header("etag"), Some(b"\"34aa387-d-1568eb00\""[..].into()));
         assert_eq!(head.header("date"), Some(b"Mon, 27 Jul 2009 12:28:53 GMT"[..].into()));
         assert_eq!(head.header("dat"), None);
+    }
+
+    #[test]
+    fn cookies_are_noticed_in_any_case() {
+        for (lines, expected) in [
+            ("set-cookie: a=1\r\n", true),
+            ("A: b\r\nSet-Cookie: a=1\r\nc: d\r\n", true),
+            ("SET-COOKIE:\r\n", true),
+            ("set-cooky: a=1\r\nx-set-cookie: a=1\r\ncookie: a=1\r\n", false),
+            ("", false),
+        ] {
+            let text = format!("HTTP/1.1 200 OK\r\n{lines}\r\n");
+            let head = complete(&text).head(text.as_bytes(), true);
+            assert_eq!(head.may_set_cookies, expected, "{lines:?}");
+        }
     }
 
     #[test]

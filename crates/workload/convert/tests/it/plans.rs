@@ -157,6 +157,7 @@ params:
   size: "20"
 options:
   cookies: true
+  accept_encoding: none
 data:
   users_csv:
     file: users.csv

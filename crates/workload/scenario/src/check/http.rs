@@ -180,6 +180,7 @@ impl Checker<'_> {
         let Head { headers, own_cookies, digest, sign } =
             self.request_head(fields, &made, continue_ns > 0, program);
         self.only_signed(sign.as_deref(), &headers, &line.url.place);
+        self.note_defaults(fields);
         let encoding =
             headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"));
         let decodes = encoding.is_some_and(|(_, value)| value.as_static() != Some("identity"));

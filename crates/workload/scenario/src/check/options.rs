@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use crate::keys::{CODINGS, CONNECT_RETRIES, DNS, HTTP_VERSIONS, OPTIONS, TLS, Table};
+use crate::keys::{CODINGS, CONNECT_RETRIES, DNS, HTTP_VERSIONS, NO_CODING, OPTIONS, TLS, Table};
 use plan::expr::Template;
 use plan::{
     ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, TlsResumption,
@@ -14,6 +14,7 @@ use units::parse::{self, UnitError};
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
+use super::sse::STREAM_CODING;
 use crate::document::node::{Node, NodeKind, Place};
 
 /// Most source addresses.
@@ -47,12 +48,14 @@ impl Checker<'_> {
         self.headers = self.headers(fields.get("headers"), &Program::default());
         self.auth = fields.get("auth").and_then(|node| self.auth(node, &Program::default()));
         self.sign = fields.get("sign").and_then(|node| self.sign(node, &Program::default()));
+        self.defaults.chooses_cookies = fields.get("cookies").is_some();
+        self.defaults.chooses_codings = fields.get("accept_encoding").is_some();
         if let Some(node) = fields.get_or_default("cookies") {
             self.cookies = self.bool(&node).unwrap_or(false);
         }
         self.redirect_options(&fields);
         self.script_limits(&fields);
-        self.accept_encoding = self.content_codings(fields.get("accept_encoding"));
+        self.content_codings(fields.get("accept_encoding"));
         let of_target = |key| target.and_then(|node| node.get(key));
         self.report_twice(&fields, target);
         let of_either = |key| fields.get(key).or(of_target(key));
@@ -140,13 +143,24 @@ impl Checker<'_> {
         }
     }
 
-    /// The value of `accept-encoding`.
-    fn content_codings(&mut self, node: Option<&Node>) -> Option<Template> {
-        let mut names = Vec::new();
-        for item in self.one_or_more(node?) {
-            names.extend(self.choice(item, CODINGS).map(|at| CODINGS[at]));
+    /// What requests accept, and event streams, which cost memory for as long as they are compressed.
+    fn content_codings(&mut self, node: Option<&Node>) {
+        let mut names: Vec<&str> = match node {
+            None => CODINGS.to_vec(),
+            Some(node) => {
+                let items = self.one_or_more(node);
+                let found = items.iter().filter_map(|item| self.choice(item, CODINGS));
+                found.map(|at| CODINGS[at]).collect()
+            }
+        };
+        if let Some(node) = node.filter(|_| names.len() > 1 && names.contains(&NO_CODING)) {
+            let message = format!("`{NO_CODING}` stands beside codings");
+            let error = self.diagnostics.error("two-codings", &node.place, message);
+            error.hint(format!("write `accept_encoding: {NO_CODING}`, or the codings alone"));
         }
-        Some(Template::fixed(&names.join(", ")))
+        names.retain(|name| *name != NO_CODING);
+        self.streams_accept_gzip = node.is_some() && names.contains(&STREAM_CODING);
+        self.accept_encoding = (!names.is_empty()).then(|| Template::fixed(&names.join(", ")));
     }
 
     pub(crate) fn option_ns(&mut self, fields: &Fields<'_>, key: &str) -> u64 {

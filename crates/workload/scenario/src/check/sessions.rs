@@ -36,6 +36,7 @@ impl Checker<'_> {
             if let Some(fields) = self.fields(&entry.value, &SESSION, &called) {
                 weight = fields.get("weight").and_then(|n| self.weight(n)).unwrap_or(weight);
                 if let Some(node) = fields.get("cookies") {
+                    self.defaults.chooses_cookies = true;
                     cookies = self.bool(node).unwrap_or(cookies);
                 }
                 let tags = self.enter_tags(fields.get("tags"));

@@ -10,7 +10,7 @@ use super::program::Program;
 use crate::document::node::Node;
 
 /// The one coding from which event streams are decoded.
-const STREAM_CODING: &str = "gzip";
+pub(super) const STREAM_CODING: &str = "gzip";
 
 impl Checker<'_> {
     pub(super) fn sse(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
@@ -25,8 +25,7 @@ impl Checker<'_> {
         add_absent(&mut headers, "accept", &accept);
         add_absent(&mut headers, "cache-control", &Template::fixed("no-store"));
         self.add_headers_of_run(&mut headers);
-        let codings = self.accept_encoding.as_ref().and_then(Template::as_static);
-        if codings.is_some_and(|codings| codings.split(", ").any(|name| name == STREAM_CODING)) {
+        if self.streams_accept_gzip {
             add_absent(&mut headers, "accept-encoding", &Template::fixed(STREAM_CODING));
         }
         let measure = self.measure_from(fields, "as", "stream", MeasureKind::Handshake);

@@ -47,8 +47,11 @@ pub static DNS: Table = Table {
     ]],
 };
 
-/// Content codings, as `accept-encoding` names them.
-pub const CODINGS: &[&str] = &["gzip", "deflate", "br", "zstd"];
+/// Content codings, as `accept-encoding` names them, and the word for none of them.
+pub const CODINGS: &[&str] = &["gzip", "deflate", "br", "zstd", NO_CODING];
+
+/// The word with which requests accept no content coding.
+pub const NO_CODING: &str = "none";
 
 /// The keys of `options`.
 pub static OPTIONS: Table = Table {
@@ -155,9 +158,9 @@ pub static OPTIONS: Table = Table {
         Key {
             name: "cookies",
             kind: Kind::Bool,
-            default: Text("false"),
+            default: Text("true"),
             doc: "Users store the cookies that responses and handshakes set, and send \
-                  them back",
+                  them back, as browsers do. `false`: they ignore them",
         },
         Key {
             name: "redirects",
@@ -176,9 +179,10 @@ pub static OPTIONS: Table = Table {
         Key {
             name: "accept_encoding",
             kind: Kind::OneOrMore(&Kind::Word(CODINGS)),
-            default: Said("none are requested"),
-            doc: "Content codings that requests accept. Bodies are decoded where something \
-                  is saved from them",
+            default: Said("all four, of requests; none, of event streams"),
+            doc: "Content codings that requests accept; `none`: no `accept-encoding` is sent. Bodies are \
+                  decoded where something is saved from them. Event streams accept `gzip` where it is \
+                  listed here",
         },
         Key {
             name: "tls",

@@ -26,6 +26,62 @@ fn authorization(request: &HttpOp) -> Option<&str> {
     found.and_then(|(_, value)| value.as_static())
 }
 
+/// What is done without being written, and how it is switched off.
+#[test]
+fn cookies_are_kept_and_codings_accepted_unless_the_file_says_otherwise() {
+    let all = "gzip, deflate, br, zstd";
+    for (options, cookies, accepted) in [
+        ("timeout: 1s", true, Some(all)),
+        ("cookies: true", true, Some(all)),
+        ("cookies: false", false, Some(all)),
+        ("accept_encoding: none", true, None),
+        ("accept_encoding: [br]", true, Some("br")),
+        ("headers: { Accept-Encoding: gzip }", true, None),
+    ] {
+        let text = scenario(options, "{ get: / }, { sse: /events }");
+        let session = plan(&text).sessions.remove(0);
+        assert_eq!(session.cookies, cookies, "{options}");
+        let found = session.ops.iter().map(|op| match op {
+            Op::Http(http) => &http.headers,
+            Op::SseOpen(open) => &open.headers,
+            other => panic!("{other:?}"),
+        });
+        let found = found.map(|headers| {
+            let mut lines = headers.iter().filter(|(name, _)| name == "accept-encoding");
+            lines.next().and_then(|(_, value)| value.as_static())
+        });
+        // Event streams accept what the file names alone: decompressing one takes memory as long as it lasts.
+        assert_eq!(found.collect::<Vec<_>>(), [accepted, None], "{options}");
+    }
+    let text = scenario("accept_encoding: [br, gzip]", "{ sse: /events }");
+    let Op::SseOpen(open) = plan(&text).sessions.remove(0).ops.remove(0) else {
+        panic!("no event stream");
+    };
+    let gzip = open.headers.iter().find(|(name, _)| name == "accept-encoding");
+    assert_eq!(gzip.and_then(|(_, value)| value.as_static()), Some("gzip"));
+}
+
+#[test]
+fn files_that_count_on_older_defaults_are_warned() {
+    for (options, steps, expected) in [
+        ("timeout: 1s", "{ get: /, cookies: { a: b } }", ""),
+        (
+            "timeout: 1s",
+            "{ get: /, headers: { Cookie: a=b } }, { get: /b, headers: { cookie: c=d } }",
+            "keeps-cookies",
+        ),
+        ("timeout: 1s", "{ get: /, save: { id: { header: Set-Cookie } } }", "keeps-cookies"),
+        ("cookies: true", "{ get: /, headers: { Cookie: a=b } }", ""),
+        ("timeout: 1s", "{ get: /, save: { n: { header: content-length } } }", "accepts-codings"),
+        ("accept_encoding: none", "{ get: /, save: { n: { header: content-length } } }", ""),
+        ("accept_encoding: [none, br]", "{ get: / }", "two-codings"),
+    ] {
+        let (_, diagnostics) = compile_with(&scenario(options, steps), &[]);
+        let codes: Vec<_> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+        assert_eq!(codes.join(" "), expected, "{options} {steps}");
+    }
+}
+
 /// The credentials are those of RFC 7617 section 2.
 #[test]
 fn basic_and_bearer_are_headers() {

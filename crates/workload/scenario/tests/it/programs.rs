@@ -86,9 +86,9 @@ fn requests_have_bodies_and_headers() {
         requests[index].headers.iter().map(|(name, _)| name.as_str()).collect()
     };
     assert_eq!(body(0), Some(r#"{"b":[1,true,null,"2",0.50],"a":"x"}"#));
-    assert_eq!(names(0), ["content-type", "a", "b"]);
+    assert_eq!(names(0), ["content-type", "a", "b", "accept-encoding"]);
     assert_eq!(body(1), Some("a%20b=c%26d"));
-    assert_eq!(names(1), ["Content-Type", "B", "a"]);
+    assert_eq!(names(1), ["Content-Type", "B", "a", "accept-encoding"]);
     assert_eq!((requests[2].endpoint, requests[2].method.as_str()), (EndpointId(1), "DELETE"));
     assert!(plan.endpoints[1].tls && plan.endpoints[1].port == 99);
     assert_eq!((requests[3].method.as_str(), body(3)), ("PURGE", Some("hi")));
