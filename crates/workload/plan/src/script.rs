@@ -12,6 +12,8 @@ use crate::ids::Slot;
 pub struct Script {
     /// The files in the order in which they are loaded; empty: there are steps alone.
     pub files: Vec<ScriptFile>,
+    /// The modules that these import, and that they import themselves.
+    pub imports: Vec<ScriptFile>,
     /// Names that the files declare at their tops.
     pub declared: Vec<String>,
     /// The functions that expressions call; [`Expr::Script`] has their numbers.

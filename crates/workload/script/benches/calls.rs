@@ -30,6 +30,7 @@ fn context() -> Context {
     };
     let script = Script {
         files: vec![ScriptFile { name: "bench.js".to_owned(), text: TEXT.into() }],
+        imports: Vec::new(),
         declared: ["join", "nothing", "total"].map(str::to_owned).to_vec(),
         functions: ["nothing", "join", "total"].map(str::to_owned).to_vec(),
         steps: vec![step],

@@ -38,7 +38,7 @@ fn worst(body: &str) -> (u64, usize) {
              function f() {{ for (;;) {{ {body}; }} }}"
         );
         let file = ScriptFile { name: "script.js".to_owned(), text: text.into() };
-        let Ok(mut context) = Context::load(&[file], LIMITS) else {
+        let Ok(mut context) = Context::load(&[file], &[], LIMITS) else {
             continue;
         };
         let function = context.function("f").expect("the text declares it");

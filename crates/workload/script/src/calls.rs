@@ -5,6 +5,9 @@ use stats::rng::Rng;
 /// Largest text of a script, in bytes.
 pub const SCRIPT_BYTES_MAX: usize = 256 << 10;
 
+/// Most modules that scripts import.
+pub const IMPORTS_MAX: usize = 64;
+
 /// The limits of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

@@ -15,7 +15,17 @@ pub enum Context {}
 impl Context {
     /// # Errors
     /// Always.
-    pub fn load(_: &[ScriptFile], _: Limits) -> Result<Context, Fault> {
+    pub fn imports(
+        _: &[ScriptFile],
+        _: Limits,
+        _: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Vec<ScriptFile>, Fault> {
+        Err(absent())
+    }
+
+    /// # Errors
+    /// Always.
+    pub fn load(_: &[ScriptFile], _: &[ScriptFile], _: Limits) -> Result<Context, Fault> {
         Err(absent())
     }
 

@@ -3,6 +3,7 @@
 mod bindings;
 mod context;
 mod failure;
+mod modules;
 mod state;
 mod step;
 mod values;
@@ -14,4 +15,4 @@ pub use context::Context;
 
 /// What to do about a [`Fault`](crate::Fault).
 pub const FAULT_HINT: &str =
-    "it is JavaScript without modules, promises, timers, files and sockets; see docs/scripts.md";
+    "it is JavaScript without promises, timers, files and sockets; see docs/scripts.md";

@@ -24,6 +24,8 @@ impl From<Fault> for Problem {
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
     files: Vec<ScriptFile>,
+    /// The modules that these import.
+    imports: Vec<ScriptFile>,
     time_max_ns: u64,
     memory_bytes_max: usize,
     /// The functions that can be called.
@@ -77,6 +79,7 @@ impl Scripts {
                 .as_ref()
                 .map_or_else(Vec::new, |context| context.declared().to_vec()),
             files: self.files,
+            imports: self.imports,
             functions: self.used,
             steps: self.steps,
             time_max_ns: self.time_max_ns,
@@ -88,9 +91,14 @@ impl Scripts {
         Limits { time_max_ns: self.time_max_ns, memory_bytes_max: self.memory_bytes_max }
     }
 
-    /// Reads the files; returns the names of their functions.
-    pub(super) fn load(&mut self, files: Vec<ScriptFile>) -> Result<&[String], Problem> {
-        let bytes: usize = files.iter().map(|file| file.text.len()).sum();
+    /// Reads the files, and the modules that they import, by `read`; returns the names of their functions.
+    pub(super) fn load(
+        &mut self,
+        files: Vec<ScriptFile>,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<&[String], Problem> {
+        let imports = Context::imports(&files, self.limits(), read)?;
+        let bytes: usize = files.iter().chain(&imports).map(|file| file.text.len()).sum();
         if bytes > SCRIPT_BYTES_MAX {
             return Err(Problem {
                 message: "the script is too long".to_owned(),
@@ -99,10 +107,11 @@ impl Scripts {
                 hint: "all scripts of a scenario have at most 256 KiB together",
             });
         }
-        let context = Context::load(&files, self.limits())?;
+        let context = Context::load(&files, &imports, self.limits())?;
         self.names = context.function_names();
         self.context = Some(context);
         self.files = files;
+        self.imports = imports;
         self.is_broken = false;
         Ok(&self.names)
     }
@@ -111,7 +120,7 @@ impl Scripts {
     pub(super) fn step(&mut self, step: ScriptStep) -> Result<u16, Problem> {
         let mut context = match self.context.take() {
             Some(context) => context,
-            None => Context::load(&[], self.limits())?,
+            None => Context::load(&[], &[], self.limits())?,
         };
         let made = context.step(&step);
         self.context = Some(context);

@@ -69,15 +69,17 @@ impl Checker<'_> {
         let texts = files.iter();
         let texts = texts
             .map(|file| ScriptFile { name: file.name.clone(), text: file.text.as_str().into() });
-        let names = match self.scripts.get_mut().load(texts.collect()) {
+        let read = self.settings.files;
+        let names = match self.scripts.get_mut().load(texts.collect(), read) {
             Ok(names) => names.to_vec(),
             Err(problem) => {
                 let in_file = files.iter().find(|file| Some(&file.name) == problem.file.as_ref());
-                let file = in_file.unwrap_or(first);
+                // A module that another one imports has no place in the scenario.
+                let place = &in_file.unwrap_or(first).place;
+                let name = problem.file.as_ref().unwrap_or(&first.name);
                 let at = problem.place.map(|(line, column)| format!(":{line}:{column}"));
-                let message =
-                    format!("{}{}: {}", file.name, at.unwrap_or_default(), problem.message);
-                self.diagnostics.error("bad-script", &file.place, message).hint(problem.hint);
+                let message = format!("{name}{}: {}", at.unwrap_or_default(), problem.message);
+                self.diagnostics.error("bad-script", place, message).hint(problem.hint);
                 return;
             }
         };

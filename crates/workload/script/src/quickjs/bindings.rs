@@ -64,7 +64,7 @@ pub(crate) fn is_class(value: &Value<'_>) -> bool {
 }
 
 /// Words that may be names, with where each stands first.
-fn words(text: &str) -> BTreeMap<&str, usize> {
+pub(crate) fn words(text: &str) -> BTreeMap<&str, usize> {
     let mut found = BTreeMap::new();
     let mut start = None;
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
@@ -119,14 +119,14 @@ fn is_big_integer(word: &str) -> bool {
 }
 
 /// Line and column, from 1, of a position in a text.
-fn place(text: &str, at: usize) -> Option<(u32, u32)> {
+pub(crate) fn place(text: &str, at: usize) -> Option<(u32, u32)> {
     let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = text[..at].matches('\n').count() + 1;
     let column = text[line_start..at].chars().count() + 1;
     u32::try_from(line).ok().zip(u32::try_from(column).ok())
 }
 
-fn assignable(text: &str, word: &str, first: usize) -> Fault {
+pub(crate) fn assignable(text: &str, word: &str, first: usize) -> Fault {
     let by_let = text.find(&format!("let {word}"));
     let at = by_let.map_or(first, |at| at + "let ".len());
     Fault {

@@ -1,5 +1,6 @@
 //! QuickJS with the functions and steps of one scenario.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
@@ -11,14 +12,17 @@ use rquickjs::context::intrinsic::{
     Date, Eval, Json, MapSet, Promise, RegExp, RegExpCompiler, TypedArrays,
 };
 use rquickjs::function::Args;
-use rquickjs::{Ctx, Exception, Function, Object, Persistent, Result, Runtime, Value as JsValue};
+use rquickjs::{
+    Ctx, Exception, Function, Module, Object, Persistent, Result, Runtime, Value as JsValue,
+};
 
-use super::bindings::{built_in, declared, is_class, refuse_big_integers};
+use super::bindings::{assignable, built_in, declared, is_class, refuse_big_integers, words};
 use super::failure::{LimitTexts, Thrown, thrown};
+use super::modules::{self, Found, Import, Names, PROBE, Texts, is_module, plain_name};
 use super::state::{Look, State};
 use super::step::{self, STEP_FILE};
 use super::values::{from_js, to_js};
-use crate::calls::{Console, Failure, Fault, Limits, Surroundings};
+use crate::calls::{Console, Failure, Fault, IMPORTS_MAX, Limits, SCRIPT_BYTES_MAX, Surroundings};
 
 /// Time that evaluating a script may take when it is loaded.
 const LOADING_NS_MAX: u64 = 2_000_000_000;
@@ -68,15 +72,59 @@ impl fmt::Debug for Context {
 }
 
 impl Context {
-    /// Reads scripts one after the other, and finds what they declare at their tops. They share one scope: each finds what
-    /// those before it declare.
+    /// The modules that these files import, and that these import: `read` gives the text of a file by its name, or says why
+    /// there is none.
+    ///
+    /// # Errors
+    /// If one cannot be read, is no path or outside of the scenario's folder, has a syntax error, or if they are too many.
+    pub fn imports(
+        files: &[ScriptFile],
+        limits: Limits,
+        read: &dyn Fn(&str) -> std::result::Result<String, String>,
+    ) -> std::result::Result<Vec<ScriptFile>, Fault> {
+        let mut found: Vec<ScriptFile> = Vec::new();
+        if !files.iter().any(is_module) {
+            return Ok(found);
+        }
+        loop {
+            let missing = Context::bare(files, &found, limits)?.missing(files, &found)?;
+            if missing.is_empty() {
+                return Ok(found);
+            }
+            for import in missing {
+                if found.iter().any(|file| file.name == import.name) {
+                    continue;
+                }
+                let bytes: usize = files.iter().chain(&found).map(|file| file.text.len()).sum();
+                if found.len() >= IMPORTS_MAX || bytes > SCRIPT_BYTES_MAX {
+                    let message = format!(
+                        "more than {IMPORTS_MAX} modules, or {} KiB, are imported",
+                        SCRIPT_BYTES_MAX >> 10
+                    );
+                    return Err(import.fault(message, files.iter().chain(&found)));
+                }
+                let text = read(&import.name).map_err(|reason| {
+                    let message = format!("`{}` cannot be read: {reason}", import.name);
+                    import.fault(message, files.iter().chain(&found))
+                })?;
+                found.push(ScriptFile { name: import.name, text: text.into() });
+            }
+        }
+    }
+
+    /// Reads scripts one after the other, and finds what they declare at their tops, or export. They share one scope: each
+    /// finds what those before it declare. `imports`: what [`Context::imports`] found.
     ///
     /// # Errors
     /// If one cannot be loaded: a syntax error, an exception of its top level, a variable there that can be assigned, a
     /// name that another one declares.
-    pub fn load(files: &[ScriptFile], limits: Limits) -> std::result::Result<Context, Fault> {
-        let mut context = Context::bare(files, limits)?;
-        context.declared = context.evaluate(files, None)?;
+    pub fn load(
+        files: &[ScriptFile],
+        imports: &[ScriptFile],
+        limits: Limits,
+    ) -> std::result::Result<Context, Fault> {
+        let mut context = Context::bare(files, imports, limits)?;
+        context.declared = context.evaluate(files, imports, None)?;
         Ok(context)
     }
 
@@ -87,8 +135,9 @@ impl Context {
     pub fn new(script: &Script) -> std::result::Result<Context, Fault> {
         let limits =
             Limits { time_max_ns: script.time_max_ns, memory_bytes_max: script.memory_bytes_max };
-        let mut context = Context::bare(&script.files, limits)?;
-        context.declared = context.evaluate(&script.files, Some(&script.declared))?;
+        let mut context = Context::bare(&script.files, &script.imports, limits)?;
+        context.declared =
+            context.evaluate(&script.files, &script.imports, Some(&script.declared))?;
         for name in &script.functions {
             if context.function(name).is_none() {
                 let message = format!("`{name}` is no function any more");
@@ -101,7 +150,11 @@ impl Context {
         Ok(context)
     }
 
-    fn bare(files: &[ScriptFile], limits: Limits) -> std::result::Result<Context, Fault> {
+    fn bare(
+        files: &[ScriptFile],
+        imports: &[ScriptFile],
+        limits: Limits,
+    ) -> std::result::Result<Context, Fault> {
         let fault = |error: rquickjs::Error| Fault {
             message: format!("a context of QuickJS cannot be made: {error}"),
             file: None,
@@ -130,7 +183,7 @@ impl Context {
             state,
             limits,
             named: Rc::new(named),
-            files: files.iter().map(|file| file.name.clone()).collect(),
+            files: files.iter().chain(imports).map(name_of).collect(),
             declared: Vec::new(),
             calls: 0,
             used_ns: 0,
@@ -138,15 +191,49 @@ impl Context {
         })
     }
 
+    /// The imports of modules that are not among these texts.
+    fn missing(
+        &self,
+        files: &[ScriptFile],
+        imports: &[ScriptFile],
+    ) -> std::result::Result<Vec<Import>, Fault> {
+        let modules = || files.iter().filter(|file| is_module(file)).chain(imports);
+        let texts = Texts::new(modules(), false);
+        let found = Rc::new(RefCell::new(Found::default()));
+        self.runtime.set_loader(Names::new(&texts, &found), texts);
+        self.state.begin_loading(LOADING_NS_MAX);
+        let names: Vec<String> = modules().map(name_of).collect();
+        let text = modules::importing(names.iter().map(String::as_str));
+        let declared = self.context.with(|ctx| {
+            let declared = Module::declare(ctx.clone(), modules::root("imports"), text);
+            let fault =
+                |error| thrown(&ctx, error, &self.state, &self.named, &self.files).in_text();
+            declared.map(|_| ()).map_err(fault)
+        });
+        let found = std::mem::take(&mut *found.borrow_mut());
+        match (found.refused, declared) {
+            (Some((import, message)), _) => Err(import.fault(message, files.iter().chain(imports))),
+            (None, Err(fault)) => Err(fault),
+            (None, Ok(())) => Ok(found.missing),
+        }
+    }
+
     /// Evaluates each text once and freezes what they made; returns what they declare, which is sought if it is not
     /// known.
     fn evaluate(
         &mut self,
         files: &[ScriptFile],
+        imports: &[ScriptFile],
         known: Option<&[String]>,
     ) -> std::result::Result<Vec<String>, Fault> {
-        for file in files {
+        for file in files.iter().chain(imports) {
             refuse_big_integers(&file.text).map_err(|fault| in_file(fault, file))?;
+        }
+        let modules: Vec<&ScriptFile> =
+            files.iter().filter(|file| is_module(file)).chain(imports).collect();
+        if !modules.is_empty() {
+            let texts = Texts::new(modules.iter().copied(), true);
+            self.runtime.set_loader(Names::new(&texts, &Rc::default()), texts);
         }
         self.state.begin_loading(LOADING_NS_MAX);
         let state = Rc::clone(&self.state);
@@ -157,20 +244,33 @@ impl Context {
             let kit = prelude(&ctx, &state, &named).map_err(fault)?;
             let before = built_in(&ctx);
             let settle: Function<'_> = kit.get("settle").map_err(fault)?;
+            let mut exported = Vec::new();
             for file in files {
                 // What those before have declared cannot be declared again.
                 settle.call::<_, JsValue<'_>>(()).map_err(fault)?;
+                if is_module(file) {
+                    let name = name_of(file);
+                    let exports = namespace(&ctx, &name, &fault, file)?;
+                    exported.extend(declare_exports(&ctx, &kit, &exports, &fault, file)?);
+                    continue;
+                }
                 let evaluated = eval::<JsValue<'_>>(&ctx, &file.text, &file.name);
                 evaluated.map_err(|error| in_file(fault(error), file))?;
             }
-            kit.get::<_, Function<'_>>("close")
-                .and_then(|close| close.call::<_, JsValue<'_>>(()))
-                .map_err(fault)?;
+            for file in &modules {
+                survey(&ctx, &kit, &fault, file)?;
+            }
+            let call = |name: &str| {
+                let called = kit.get::<_, Function<'_>>(name);
+                called.and_then(|called| called.call::<_, JsValue<'_>>(())).map_err(fault)
+            };
+            call("close")?;
+            call("fixSurveyed")?;
             let names = match known {
                 Some(names) => names.to_vec(),
                 None => {
-                    let mut names: Vec<String> = Vec::new();
-                    for file in files {
+                    let mut names = exported;
+                    for file in files.iter().filter(|file| !is_module(file)) {
                         let found = declared(&ctx, &file.text, &before);
                         for name in found.map_err(|fault| in_file(fault, file))? {
                             // Whoever uses a name of another file has its word, too.
@@ -370,6 +470,91 @@ impl Context {
         }
         self.is_stuck = self.runtime.is_job_pending();
         true
+    }
+}
+
+/// The name of a file in the stacks of exceptions.
+fn name_of(file: &ScriptFile) -> String {
+    match is_module(file) {
+        true => plain_name(&file.name),
+        false => file.name.clone(),
+    }
+}
+
+/// What a module exports, which is evaluated unless it was before. `fault` makes an error of an exception.
+fn namespace<'js>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    fault: &dyn Fn(rquickjs::Error) -> Fault,
+    file: &ScriptFile,
+) -> std::result::Result<Object<'js>, Fault> {
+    let in_file = |error| in_file(fault(error), file);
+    let text = modules::importing(std::iter::once(name));
+    let root = Module::declare(ctx.clone(), modules::root(name), text).map_err(in_file)?;
+    let (root, promise) = root.eval().map_err(in_file)?;
+    match promise.result::<JsValue<'js>>() {
+        Some(ended) => ended.map_err(in_file)?,
+        None => {
+            let message =
+                "a module waits at its top (`await`), and nothing waits for it".to_owned();
+            return Err(Fault { message, file: Some(file.name.clone()), place: None });
+        }
+    };
+    root.get("m0").map_err(in_file)
+}
+
+/// Declares what a module exports, but for its default, for expressions, steps and the files after it.
+fn declare_exports<'js>(
+    ctx: &Ctx<'js>,
+    kit: &Object<'js>,
+    exports: &Object<'js>,
+    fault: &dyn Fn(rquickjs::Error) -> Fault,
+    file: &ScriptFile,
+) -> std::result::Result<Vec<String>, Fault> {
+    let in_file = |error| in_file(fault(error), file);
+    let declare: Function<'js> = kit.get("declare").map_err(in_file)?;
+    let names: Result<Vec<String>> = exports.keys::<String>().collect();
+    let mut declared = Vec::new();
+    for name in names.map_err(in_file)? {
+        let is_word = words(&name).keys().eq([&name.as_str()]);
+        if name == "default" || name == PROBE || !is_word {
+            continue;
+        }
+        let kind: String = eval(ctx, &format!("typeof {name}"), "exports").map_err(in_file)?;
+        if kind != "undefined" {
+            let message =
+                format!("`{name}` is exported, and there is something of that name already");
+            return Err(Fault { message, file: Some(file.name.clone()), place: None });
+        }
+        let value: JsValue<'js> = exports.get(name.as_str()).map_err(in_file)?;
+        declare.call::<_, JsValue<'js>>((name.as_str(), value)).map_err(in_file)?;
+        declared.push(name);
+    }
+    Ok(declared)
+}
+
+/// Looks for what a module that was evaluated declares at its top; what can be assigned there is an error.
+fn survey<'js>(
+    ctx: &Ctx<'js>,
+    kit: &Object<'js>,
+    fault: &dyn Fn(rquickjs::Error) -> Fault,
+    file: &ScriptFile,
+) -> std::result::Result<(), Fault> {
+    let exports = namespace(ctx, &plain_name(&file.name), fault, file)?;
+    let look = || {
+        let probe: Function<'js> = exports.get(PROBE)?;
+        let survey: Function<'js> = kit.get("survey")?;
+        let names: Vec<&str> =
+            words(&file.text).into_keys().filter(|word| *word != "eval").collect();
+        survey.call::<_, Option<String>>((exports.clone(), probe, names))
+    };
+    let found = look().map_err(|error| in_file(fault(error), file))?;
+    match found {
+        None => Ok(()),
+        Some(word) => {
+            let first = file.text.find(&word).unwrap_or_default();
+            Err(in_file(assignable(&file.text, &word, first), file))
+        }
     }
 }
 

@@ -8,6 +8,7 @@
   const put = (object, key, value) =>
     Object.defineProperty(object, key, { value, writable: true, configurable: true });
 
+  const directly = globalThis.eval;
   // What is gone. Some of it can be reached without its name, such as the prototype of promises.
   const gone = [];
   for (const name of ["Promise", "SharedArrayBuffer", "Atomics", "WeakRef", "FinalizationRegistry", "Proxy",
@@ -353,8 +354,52 @@
     else Object.freeze(value);
   };
 
+  // What the words of a module mean at its top, by a function that evaluates a text there. A word that can be assigned and
+  // is no function is state that one call would leave to the next: its name is the result. Names of functions are set back.
+  const surveyed = [];
+  const root = globalThis;
+  const { defineProperty, getOwnPropertyDescriptor } = Object;
+  const survey = (probe, words) => {
+    const functions = [];
+    for (const word of words) {
+      const global = getOwnPropertyDescriptor(root, word);
+      let value;
+      try {
+        if (global !== undefined && global.configurable) {
+          const mark = {};
+          defineProperty(root, word, { value: mark, configurable: true });
+          try { if (probe(word) === mark) continue; } finally { defineProperty(root, word, global); }
+        }
+        value = probe(word);
+      } catch {
+        // It means nothing there.
+        continue;
+      }
+      surveyed.push(value);
+      try { probe(`${word} = ${word}`); } catch { continue; }
+      if (typeof value !== "function") return word;
+      functions.push(word);
+    }
+    if (functions.length > 0) {
+      const back = functions.map((name, at) => `${name} = __throng_kept[${at}];`).join(" ");
+      resets.push(probe(`((__throng_kept) => () => { ${back} })([${functions.join(", ")}])`));
+    }
+    return undefined;
+  };
+
   const own = new Set(ownKeys(globalThis));
   return {
+    // The parts of a module's namespace are walked through; the namespace itself can be neither changed nor frozen.
+    survey(namespace, probe, words) {
+      apply(setAdd, seen, [namespace]);
+      for (const key of ownKeys(namespace)) surveyed.push(namespace[key]);
+      put(globalThis, "eval", directly);
+      try { return survey(probe, words); } finally { delete globalThis.eval; }
+    },
+    fixSurveyed: () => { for (const value of surveyed) walk(value, fix); },
+    declare(name, value) {
+      Object.defineProperty(globalThis, name, { value, writable: false, enumerable: false, configurable: false });
+    },
     // A function that one script has declared cannot be declared again by the next.
     settle() {
       for (const key of ownKeys(globalThis)) {

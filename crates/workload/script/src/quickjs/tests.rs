@@ -8,7 +8,7 @@ use plan::{Script, ScriptFile, ScriptStep};
 use proptest::prelude::*;
 use stats::rng::{Purpose, Rng};
 
-use crate::{Console, Context, Limits, Surroundings};
+use crate::{Console, Context, Fault, Limits, Surroundings};
 
 const LIMITS: Limits = Limits { time_max_ns: 50_000_000, memory_bytes_max: 32 << 20 };
 
@@ -17,11 +17,12 @@ fn file(name: &str, text: &str) -> ScriptFile {
 }
 
 fn load(text: &str) -> Context {
-    Context::load(&[file("script.js", text)], LIMITS).unwrap_or_else(|fault| panic!("{fault:?}"))
+    Context::load(&[file("script.js", text)], &[], LIMITS)
+        .unwrap_or_else(|fault| panic!("{fault:?}"))
 }
 
 fn fault(text: &str) -> (String, Option<(u32, u32)>) {
-    match Context::load(&[file("script.js", text)], LIMITS) {
+    match Context::load(&[file("script.js", text)], &[], LIMITS) {
         Ok(_) => panic!("it was loaded: {text}"),
         Err(fault) => (fault.message, fault.place),
     }
@@ -128,7 +129,7 @@ fn faults_of_a_text_have_a_place() {
     let (message, place) = fault("const a = 1;\n\nmissing();\n");
     assert!(message.contains("missing"), "{message}");
     assert_eq!(place.map(|(line, _)| line), Some(3));
-    let (message, _) = fault("import x from 'y';");
+    let (message, _) = fault("f(import x from 'y');");
     assert!(message.starts_with("SyntaxError: "), "{message}");
     assert!(fault("const a = Date.now();").0.contains("at the top of a script"));
     assert!(fault("const a = Math.random();").0.contains("at the top of a script"));
@@ -248,7 +249,7 @@ fn there_are_no_big_integers() {
 fn arguments_that_take_too_long_to_hand_over_are_refused() {
     let limits = Limits { time_max_ns: 1_000_000, ..LIMITS };
     let mut context =
-        Context::load(&[file("script.js", "const f = (x) => x.length;")], limits).unwrap();
+        Context::load(&[file("script.js", "const f = (x) => x.length;")], &[], limits).unwrap();
     let said = call(&mut context, "f", &[Value::text(&"a".repeat(4 << 20))]).unwrap_err();
     assert!(said.contains("`arguments` of this much may take longer"), "{said}");
     assert_eq!(call(&mut context, "f", &[Value::text("abc")]), Ok(Value::Int(3)));
@@ -315,7 +316,7 @@ fn no_loop_of_built_in_functions_outlasts_its_call() {
     for (at, body) in bodies.iter().enumerate() {
         writeln!(text, "function f{at}() {{ for (;;) {{ {body}; }} }}").unwrap();
     }
-    let mut context = Context::load(&[file("script.js", &text)], limits)
+    let mut context = Context::load(&[file("script.js", &text)], &[], limits)
         .unwrap_or_else(|fault| panic!("{fault:?}"));
     for (at, body) in bodies.iter().enumerate() {
         let name = format!("f{at}");
@@ -339,7 +340,7 @@ fn nothing_that_is_built_in_can_be_changed() {
         "{}\nfunction upper() {{ return 'x'.toUpperCase() + [1].map(String) + [...'ab'].length; }}",
         include_str!("survey.js")
     );
-    let mut context = Context::load(&[file("script.js", &text)], limits)
+    let mut context = Context::load(&[file("script.js", &text)], &[], limits)
         .unwrap_or_else(|fault| panic!("{fault:?}"));
     let Value::Text(found) = call(&mut context, "survey", &[]).unwrap() else {
         panic!("it returns an object");
@@ -430,7 +431,7 @@ fn a_context_works_after_each_failure() {
 #[test]
 fn the_least_memory_suffices_for_a_context() {
     let limits = Limits { memory_bytes_max: 2 << 20, ..LIMITS };
-    let context = Context::load(&[file("script.js", "function f() { return 1; }")], limits);
+    let context = Context::load(&[file("script.js", "function f() { return 1; }")], &[], limits);
     assert_eq!(call(&mut context.unwrap(), "f", &[]), Ok(Value::Int(1)));
 }
 
@@ -497,6 +498,7 @@ fn step(text: &str, inputs: &[&str], outputs: &[&str]) -> ScriptStep {
 fn run(text: &str, outputs: &[&str]) -> Result<Vec<Value>, String> {
     let script = Script {
         files: vec![file("script.js", "const twice = (x) => 2 * x;")],
+        imports: Vec::new(),
         declared: vec!["twice".to_owned()],
         functions: Vec::new(),
         steps: vec![step(text, &["a", "b"], outputs)],
@@ -517,7 +519,7 @@ fn files_share_one_scope() {
         file("lib/units.js", "const RATE = 1.19;\nfunction gross(net) { return net * RATE; }");
     let second =
         file("shop.js", "const total = (a, b) => gross(a + b);\nconst broken = () => null.x;");
-    let mut context = Context::load(&[first.clone(), second], LIMITS).unwrap();
+    let mut context = Context::load(&[first.clone(), second], &[], LIMITS).unwrap();
     assert_eq!(context.function_names(), ["gross", "broken", "total"]);
     assert_eq!(call(&mut context, "total", &[Value::Int(60), Value::Int(40)]), Ok(Value::Int(119)));
     let said = call(&mut context, "broken", &[]).unwrap_err();
@@ -530,9 +532,163 @@ fn files_share_one_scope() {
         "class gross {}",
         "var gross = 3;",
     ] {
-        let fault = Context::load(&[first.clone(), file("b.js", text)], LIMITS).unwrap_err();
+        let fault = Context::load(&[first.clone(), file("b.js", text)], &[], LIMITS).unwrap_err();
         assert_eq!(fault.file.as_deref(), Some("b.js"), "{text}: {fault:?}");
     }
+}
+
+/// Loads files with the modules that they import, of which these are all there are.
+fn load_modules(files: &[ScriptFile], others: &[(&str, &str)]) -> Result<Context, Fault> {
+    let read = |name: &str| {
+        let found = others.iter().find(|(known, _)| *known == name);
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "there is no such file".to_owned())
+    };
+    let imports = Context::imports(files, LIMITS, &read)?;
+    Context::load(files, &imports, LIMITS)
+}
+
+#[test]
+fn modules_import_each_other_and_export_functions() {
+    let main = file(
+        "shop.js",
+        "import { gross as withTax, RATE } from './lib/tax.js';\n\
+         import total from \"./node_modules/sum/index.mjs\";\n\
+         export const price = (a, b) => withTax(total([a, b]));\n\
+         export function broken() {\n  return null.x;\n}\n\
+         const hidden = () => RATE;\nexport default hidden;\n",
+    );
+    let others = [
+        (
+            "lib/tax.js",
+            "export * from './rates.js';\nimport { RATE } from './rates.js';\nexport function gross(net) { return net * RATE; }",
+        ),
+        (
+            "lib/rates.js",
+            "import { gross } from './tax.js';\nexport const RATE = 1.5;\nexport const ofGross = (x) => gross(x);",
+        ),
+        (
+            "node_modules/sum/index.mjs",
+            "export default (list) => list.reduce((sum, x) => sum + x, 0);",
+        ),
+    ];
+    let mut context = load_modules(std::slice::from_ref(&main), &others).unwrap();
+    assert_eq!(context.function_names(), ["broken", "price"]);
+    assert_eq!(call(&mut context, "price", &[Value::Int(60), Value::Int(40)]), Ok(Value::Int(150)));
+    let said = call(&mut context, "broken", &[]).unwrap_err();
+    assert!(said.contains(", at shop.js:5:"), "{said}");
+    // What a module exports is there for the files after it, and for steps.
+    let after = file("after.js", "const twice = (x) => price(x, x);");
+    let mut context = load_modules(&[main, after], &others).unwrap();
+    assert_eq!(call(&mut context, "twice", &[Value::Int(2)]), Ok(Value::Int(6)));
+    // A loop loads the same without looking for anything.
+    let read =
+        |name: &str| Ok(others.iter().find(|(known, _)| *known == name).unwrap().1.to_owned());
+    let files = [file(
+        "main.js",
+        "import { gross } from './lib/tax.js';\nexport const f = (x) => gross(x);",
+    )];
+    let imports = Context::imports(&files, LIMITS, &read).unwrap();
+    assert_eq!(
+        imports.iter().map(|file| &*file.name).collect::<Vec<_>>(),
+        ["lib/tax.js", "lib/rates.js"]
+    );
+    let declared = Context::load(&files, &imports, LIMITS).unwrap().declared().to_vec();
+    let script = Script {
+        files: files.to_vec(),
+        imports,
+        declared,
+        functions: vec!["f".to_owned()],
+        steps: Vec::new(),
+        time_max_ns: LIMITS.time_max_ns,
+        memory_bytes_max: LIMITS.memory_bytes_max,
+    };
+    let mut context = Context::new(&script).unwrap();
+    assert_eq!(call(&mut context, "f", &[Value::Int(2)]), Ok(Value::Int(3)));
+}
+
+#[test]
+fn faults_of_modules_name_their_file_and_line() {
+    let main = "const a = 1;\nimport { b } from './lib/b.js';\nexport const f = () => b;\n";
+    for (main, other, file_name, line, said) in [
+        (main, "export const b = ;", "lib/b.js", 1, "SyntaxError"),
+        (main, "export const b = 1;\nmissing();", "lib/b.js", 2, "missing"),
+        (
+            main,
+            "import './gone.js';\nexport const b = 1;",
+            "lib/b.js",
+            1,
+            "`lib/gone.js` cannot be read",
+        ),
+        (main, "\nimport lodash from 'lodash';", "lib/b.js", 2, "`./node_modules/lodash/FILE.js`"),
+        (main, "import '../../b.js';", "lib/b.js", 1, "outside of the scenario's folder"),
+        (
+            main,
+            "let count = 0;\nexport const b = () => 1;",
+            "lib/b.js",
+            1,
+            "`count` can be assigned",
+        ),
+        (main, "export let b = 1;", "lib/b.js", 1, "`b` can be assigned"),
+        (main, "export const b = 10n;", "lib/b.js", 1, "BigInt"),
+        ("import k6 from 'k6/http';", "", "main.js", 1, "is no path of a file"),
+    ] {
+        let read = [("lib/b.js", other)];
+        let fault = load_modules(&[file("main.js", main)], &read).unwrap_err();
+        assert_eq!(fault.file.as_deref(), Some(file_name), "{other}: {fault:?}");
+        assert_eq!(fault.place.map(|(line, _)| line), Some(line), "{other}: {fault:?}");
+        assert!(fault.message.contains(said), "{other}: {fault:?}");
+    }
+    for (main, other, said) in [
+        (main, "export const c = 1;", "b"),
+        ("export const Math = 1;", "", "`Math` is exported, and there is something of that name"),
+        ("export const a = await 1;", "", "await"),
+    ] {
+        let fault = load_modules(&[file("main.js", main)], &[("lib/b.js", other)]).unwrap_err();
+        assert!(fault.message.contains(said), "{main}: {fault:?}");
+    }
+    let many: Vec<(String, String)> =
+        (0..100).map(|at| (format!("m{at}.js"), format!("import './m{}.js';", at + 1))).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|(name, text)| (&**name, &**text)).collect();
+    let fault = load_modules(&[file("main.js", "import './m0.js';")], &many).unwrap_err();
+    assert!(fault.message.contains("more than 64 modules"), "{fault:?}");
+}
+
+/// Whatever a call does to what a module declares, the next one finds as it was.
+#[test]
+fn modules_keep_nothing() {
+    let other = "export const list = [1];\nexport const map = new Map();\nexport class Kind {}\n\
+                 export function size() { return list.length; }\nconst own = { n: 1 };\n\
+                 export const grow = () => { own.n += 1; return own.n; };\n\
+                 export const replace = () => { size = () => 99; return size(); };\n\
+                 export const bytes = new Uint8Array(1);";
+    let main = "import * as all from './other.js';\nimport { list, map, Kind, size, grow, replace, bytes } from './other.js';\n\
+                export const push = () => list.push(2);\nexport const put = () => map.set(1, 2);\n\
+                export const leak = () => { Kind.leak = 1; return 1; };\nexport const own = () => grow();\n\
+                export const swap = () => replace();\nexport const count = () => size();\n\
+                export const next = () => { bytes[0] += 1; return bytes[0]; };\n\
+                export const through = () => all.size();\nexport const sly = () => eval('1');";
+    let mut context = load_modules(&[file("main.js", main)], &[("other.js", other)]).unwrap();
+    for name in ["push", "put", "leak", "own", "sly"] {
+        assert!(call(&mut context, name, &[]).is_err(), "{name}");
+    }
+    for _ in 0..2 {
+        assert_eq!(call(&mut context, "swap", &[]), Ok(Value::Int(99)));
+        assert_eq!(call(&mut context, "count", &[]), Ok(Value::Int(1)));
+        assert_eq!(call(&mut context, "through", &[]), Ok(Value::Int(1)));
+        assert_eq!(call(&mut context, "next", &[]), Ok(Value::Int(1)));
+    }
+}
+
+/// A name of something built in may be a module's own.
+#[test]
+fn modules_may_have_names_of_what_is_built_in() {
+    let main = "const Map = { size: 3 };\nfunction escape(x) { return '<' + x + '>'; }\n\
+                export const f = (x) => escape(x) + Map.size + typeof globalThis.Map + Object.keys({a: 1}).length;";
+    let mut context = load_modules(&[file("main.js", main)], &[]).unwrap();
+    assert_eq!(call(&mut context, "f", &[Value::text("a")]), Ok(Value::text("<a>3function1")));
+    let fault =
+        load_modules(&[file("main.js", "let Math = 1;\nexport const f = () => Math++;")], &[]);
+    assert!(fault.unwrap_err().message.contains("`Math` can be assigned"));
 }
 
 #[test]
@@ -581,12 +737,12 @@ proptest! {
 
     #[test]
     fn no_text_panics(text in r#"([a-z]{1,3}|[0-9]{1,2}|[-+*/=<>!&|?:;,.(){}\[\]"'` \n]|function |return |const |let |=> |new |class |async |await |yield |\$\{|/a/g|\u{e9}|\x00){0,40}"#) {
-        if let Ok(mut context) = Context::load(&[file("any.js", &text)], LIMITS) {
+        if let Ok(mut context) = Context::load(&[file("any.js", &text)], &[], LIMITS) {
             for name in context.function_names() {
                 let _ = call(&mut context, &name, &[Value::Nothing]);
             }
         }
-        if let Ok(mut context) = Context::load(&[], LIMITS) {
+        if let Ok(mut context) = Context::load(&[], &[], LIMITS) {
             let _ = context.step(&step(&text, &["a"], &["b"]));
         }
     }
