@@ -194,7 +194,10 @@ impl<'a> ReceivedMessage<'a> {
                 let found = regex.captures(&seen)?.get(*group)?;
                 Some(text_value(found.as_bytes()))
             }
-            Source::Header(name) => Some(text_value(&self.head?.header(name)?)),
+            Source::Header(name) => match self.label {
+                Label::Published { properties, .. } => message_header(properties, name),
+                _ => Some(text_value(&self.head?.header(name)?)),
+            },
             Source::Property(name) => Some(text_value(self.property(name)?)),
             Source::Status => Some(Value::Int(i64::from(self.head?.status))),
             Source::Time => Some(Value::Float(self.took_ns? as f64 / 1e6)),
@@ -396,6 +399,21 @@ pub(crate) fn excerpt(body: &[u8]) -> String {
     }
     shown.push_str(if body.len() > BYTES_MAX { "`…" } else { "`" });
     shown
+}
+
+/// The property of a message of MQTT that stands for a header of this name.
+fn message_header(properties: &[u8], name: &str) -> Option<Value> {
+    let found = proto::mqtt::message_properties(properties);
+    match name {
+        "content_type" => found.content_type.map(text_value),
+        "response_topic" => found.response_topic.map(text_value),
+        "correlation" => found.correlation.map(|bytes| match std::str::from_utf8(bytes) {
+            Ok(_) => text_value(bytes),
+            Err(_) => Value::Bytes(bytes.into()),
+        }),
+        "expires" => found.expiry_s.map(|seconds| Value::Int(i64::from(seconds))),
+        _ => None,
+    }
 }
 
 fn text_value(bytes: &[u8]) -> Value {

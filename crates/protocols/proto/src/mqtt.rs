@@ -13,10 +13,12 @@
 //! | `outgoing` | the client's packets, to bytes (§3) |
 //! | `topic` | names and filters of topics (§4.7) |
 //! | `reason` | reason codes as text (§2.4) |
+//! | `aliases` | topics that are named by numbers (§3.3.2.3.4) |
 //! | `in_flight` | what waits for an acknowledgement (§4.3) |
 //! | `client` | which packet may follow which (§4.3) |
 
 use alloc::string::String;
+mod aliases;
 mod client;
 mod in_flight;
 mod outgoing;
@@ -29,10 +31,13 @@ mod topic;
 mod wire;
 
 pub use client::{
-    Client, Event, FILTERS_MAX, IN_FLIGHT_MAX, Message, PACKETS_MAX, RECEIVE_MAX, Refusal,
+    ALIASES_MAX, Client, Event, FILTERS_MAX, IN_FLIGHT_MAX, Message, PACKETS_MAX, RECEIVE_MAX,
+    Refusal,
 };
-pub use outgoing::{Connect, Publish, Subscribe, Will};
-pub use properties::{SUBSCRIPTION_MAX, subscriptions, user_property};
+pub use outgoing::{Authentication, Connect, Publish, Subscribe, Will};
+pub use properties::{
+    MessageProperties, SUBSCRIPTION_MAX, message_properties, subscriptions, user_property,
+};
 pub use reason::{reason_text, reason_words, refusals};
 pub use topic::{TopicError, check_filter, check_topic, matches};
 pub use wire::{BYTES_MAX, TEXT_BYTES_MAX};
@@ -111,9 +116,21 @@ pub enum Error {
     /// More messages than the client allowed are not released (§3.3.4).
     #[error("more than {RECEIVE_MAX} messages of QoS 2 that are not released")]
     ReceiveMaximum,
-    /// A topic alias, although the client allows none (§3.3.2.3.4).
-    #[error("a topic alias {0}; the client allows none")]
-    TopicAlias(u16),
+    /// A topic alias that the client does not allow (§3.3.2.3.4).
+    #[error("a topic alias {alias}; the client allows {}", allowed_aliases(*max))]
+    TopicAlias {
+        /// The alias.
+        alias: u16,
+        /// The most that the client allows; 0: none.
+        max: u16,
+    },
+}
+
+fn allowed_aliases(max: u16) -> String {
+    match max {
+        0 => String::from("none"),
+        max => alloc::format!("1 to {max}"),
+    }
 }
 
 impl Error {
@@ -123,7 +140,7 @@ impl Error {
             Error::Malformed { .. } => 0x81,
             Error::Protocol(_) => 0x82,
             Error::ReceiveMaximum => 0x93,
-            Error::TopicAlias(_) => 0x94,
+            Error::TopicAlias { .. } => 0x94,
             Error::TooLarge { .. } => 0x95,
         }
     }

@@ -55,7 +55,7 @@ pub use measures::{
 };
 pub use meetings::{Counter, MeetOp, Meetings, Queue, Rendezvous};
 pub use messages::{Acknowledgement, Expect, PushedMessage, SendOp, SentAt};
-pub use mqtt::{Delivery, MqttOpen, MqttWill};
+pub use mqtt::{Delivery, MessageProperties, MqttAuthentication, MqttOpen, MqttWill};
 pub use numbered::MessageNumber;
 pub use once::Once;
 pub use options::{

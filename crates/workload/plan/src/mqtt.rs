@@ -19,6 +19,18 @@ pub struct MqttOpen {
     /// Version 5: how long the server keeps the session after the connection, seconds.
     pub session_expiry_s: u32,
     pub will: Option<MqttWill>,
+    /// Version 5: how many topics each side may name by numbers; 0: none.
+    pub topic_aliases: u16,
+    /// Version 5: authentication by a method.
+    pub authentication: Option<Box<MqttAuthentication>>,
+}
+
+/// An authentication by a method whose data do not depend on the server's (MQTT 5 §4.12).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MqttAuthentication {
+    pub method: String,
+    /// What comes with the introduction, and what answers each further packet of the server, in this order.
+    pub data: Vec<Template>,
 }
 
 /// The message that the server publishes if the client is lost.
@@ -33,6 +45,18 @@ pub struct MqttWill {
     pub delay_s: u32,
 }
 
+/// Properties of a message, but for user properties (MQTT 5 §3.3.2.3).
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct MessageProperties {
+    /// The payload is marked as a text.
+    pub is_text: bool,
+    /// How long it is of use, seconds.
+    pub expiry_s: Option<u32>,
+    pub content_type: Option<Template>,
+    pub response_topic: Option<Template>,
+    pub correlation: Option<Template>,
+}
+
 /// How a message is delivered, or those of a subscription.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Delivery {
@@ -42,6 +66,8 @@ pub struct Delivery {
     pub retain: bool,
     /// For a message, version 5: names and values of user properties.
     pub properties: Vec<(String, Template)>,
+    /// For a message, version 5: its other properties.
+    pub about: MessageProperties,
     /// For a subscription or its end: further filters in the same packet.
     pub more: Vec<Template>,
     /// For a subscription, version 5: messages that the client itself publishes do not come.

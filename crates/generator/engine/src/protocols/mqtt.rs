@@ -7,7 +7,7 @@ pub(crate) mod client;
 
 use plan::expr::Template;
 use plan::{ChannelOp, ChannelVerb, MqttOpen, Op, Pc, Protocol as ChannelProtocol};
-use proto::mqtt::{Error, Event, Message, Version};
+use proto::mqtt::{Error, Event, Message, MessageProperties, Version};
 use record::Outcome;
 
 use crate::channels::IncomingMessage;
@@ -137,13 +137,24 @@ impl Interpreter<'_> {
         }
         let own = delivery.properties.iter();
         let values: Vec<_> = own.map(|(_, value)| text(value)).collect::<Result<_, _>>()?;
+        let own = &delivery.about;
+        let content_type = own.content_type.as_ref().map(&mut text).transpose()?;
+        let response_topic = own.response_topic.as_ref().map(&mut text).transpose()?;
+        let correlation = own.correlation.as_ref().map(&mut text).transpose()?;
+        let about = MessageProperties {
+            is_text: own.is_text,
+            expiry_s: own.expiry_s,
+            content_type: content_type.as_deref(),
+            response_topic: response_topic.as_deref(),
+            correlation: correlation.as_deref(),
+        };
         let names = delivery.properties.iter().map(|(name, _)| name.as_bytes());
         let properties: Vec<_> = names.zip(values.iter().map(Vec::as_slice)).collect();
         let mut packet = Vec::new();
         let Some(mqtt) = &mut channels.mqtt else {
             return Err(Unsent::Impossible(OTHER_PROTOCOL.to_owned()));
         };
-        let id = mqtt.write(op.verb, delivery, &topics, payload, &properties, &mut packet);
+        let id = mqtt.write(op.verb, delivery, &topics, payload, &properties, about, &mut packet);
         let id = id.map_err(|error| Unsent::Impossible(error.to_string()))?;
         mqtt.sent_ns = now_ns;
         let number = u32::from(id);
@@ -172,7 +183,8 @@ impl Interpreter<'_> {
         };
         let mut packet = Vec::new();
         let verb = ChannelVerb::Join;
-        let id = mqtt.write(verb, delivery, &[topic], b"", &[], &mut packet);
+        let about = MessageProperties::default();
+        let id = mqtt.write(verb, delivery, &[topic], b"", &[], about, &mut packet);
         mqtt.sent_ns = now_ns;
         self.conns.encode_packets(slot, &packet);
         id.map(u32::from).map_err(|error| error.to_string())
@@ -370,6 +382,7 @@ impl Interpreter<'_> {
                 let outcome = Outcome::Rejected;
                 self.under(Code::Mqtt(reason), |own| own.lost(now_ns, slot, outcome, detail));
             }
+            Event::Challenge { .. } => self.authenticate(now_ns, slot),
             Event::Pong => {
                 if let Some(channels) = self.conns[slot].channels() {
                     channels.beat = None;
@@ -390,9 +403,30 @@ impl Interpreter<'_> {
         }
     }
 
+    /// The server wants further data of the method by which the client authenticates.
+    fn authenticate(&mut self, now_ns: u64, slot: ConnSlot) {
+        let open = self.opening_of(slot);
+        let own = open.mqtt.as_ref().and_then(|own| own.authentication.as_deref());
+        let conn = &mut self.conns.table[slot];
+        let mut scope = self.users.scope(now_ns, conn.user);
+        let mut packet = Vec::new();
+        let (Some(own), Some(mqtt)) = (own, conn.mqtt()) else {
+            return;
+        };
+        match mqtt.answer(own, &mut scope, &mut packet) {
+            Ok(()) => self.send_packets(now_ns, slot, &packet),
+            Err(error) => self.lost(now_ns, slot, Outcome::Rejected, || error),
+        }
+    }
+
     fn take_published(&mut self, now_ns: u64, slot: ConnSlot, len: usize, message: Message<'_>) {
+        let named = message.alias.filter(|_| message.topic.is_empty());
+        let named = named.and_then(|alias| {
+            let mqtt = self.conns[slot].mqtt()?;
+            mqtt.client.topic(alias).map(<[u8]>::to_vec)
+        });
         let label = Label::Published {
-            topic: message.topic,
+            topic: named.as_deref().unwrap_or(message.topic),
             retained: message.retained,
             properties: message.properties,
         };

@@ -1,15 +1,21 @@
 //! The state of a client's connection, and which packet may follow which (§4.3).
 
+use crate::mqtt::aliases::{Aliases, TopicName};
 use crate::mqtt::in_flight::{Awaits, InFlight};
-use crate::mqtt::outgoing::{self, Connect, Publish, Subscribe};
-use crate::mqtt::packet::{Ack, ConnAck, FAILURE, OTHER_COUNT, Packet, PublishPacket, kind, parse};
+use crate::mqtt::outgoing::{self, Authentication, Connect, Publish, Subscribe};
+use crate::mqtt::packet::{
+    Ack, ConnAck, FAILURE, NOT_BEGUN, OTHER_COUNT, Packet, PublishPacket, kind, parse,
+};
 use crate::mqtt::topic::{TopicError, check_filter, check_topic};
 use crate::mqtt::wire::{BYTES_MAX, TEXT_BYTES_MAX};
 use crate::mqtt::{Error, Qos, Version};
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 
+/// Most topics that each side may name by numbers.
+pub const ALIASES_MAX: u16 = 1000;
 /// Most messages of a client that wait for an acknowledgement, unless its server allows fewer.
 pub const IN_FLIGHT_MAX: usize = 1024;
 /// Most packets of a client that wait for one.
@@ -29,16 +35,18 @@ const HEADER_BYTES_MAX: usize = 5;
 /// The limits of the server (§3.2.2.3).
 #[derive(Debug, Clone, Copy)]
 struct ServerLimits {
-    in_flight: usize,
-    packet_bytes: usize,
+    in_flight: u16,
+    packet_bytes: u32,
+    topic_aliases: u16,
     qos: Qos,
     retain: bool,
     subscription_ids: bool,
 }
 
 const ALL: ServerLimits = ServerLimits {
-    in_flight: IN_FLIGHT_MAX,
-    packet_bytes: BYTES_MAX,
+    in_flight: IN_FLIGHT_MAX as u16,
+    packet_bytes: BYTES_MAX as u32,
+    topic_aliases: 0,
     qos: Qos::ExactlyOnce,
     retain: true,
     subscription_ids: true,
@@ -65,6 +73,10 @@ pub struct Client {
     in_flight: InFlight,
     /// Messages of QoS 2 that are not released, in order.
     received: Vec<u16>,
+    /// The numbers of topics, if the client allows any.
+    aliases: Option<Box<Aliases>>,
+    /// The last CONNECT has begun an authentication by a method, which may be continued.
+    authenticates: bool,
 }
 
 /// Why a packet is not sent.
@@ -106,11 +118,14 @@ pub enum Refusal {
 /// A message that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// The topic that it was published to.
+    /// The topic that it was published to; empty: [`Client::topic`] knows it by its alias.
     pub topic: &'a [u8],
+    /// The number of the topic.
+    pub alias: Option<u16>,
     /// The content.
     pub payload: &'a [u8],
-    /// Version 5: as bytes, for [`crate::mqtt::user_property`] and [`crate::mqtt::subscriptions`].
+    /// Version 5: as bytes, for [`crate::mqtt::message_properties`], [`crate::mqtt::user_property`] and
+    /// [`crate::mqtt::subscriptions`].
     pub properties: &'a [u8],
     /// It was published before the subscription, and the server kept it.
     pub retained: bool,
@@ -146,6 +161,11 @@ pub enum Event<'a> {
         /// The reason string; empty if there is none.
         text: &'a [u8],
     },
+    /// The server wants further data of the method by which the client authenticates.
+    Challenge {
+        /// What the server sends.
+        data: &'a [u8],
+    },
     /// The server answered a ping.
     Pong,
     /// The server ends the connection.
@@ -170,7 +190,14 @@ impl Client {
             bytes_max: bytes_max.min(BYTES_MAX),
             in_flight: InFlight::default(),
             received: Vec::new(),
+            aliases: None,
+            authenticates: false,
         }
+    }
+
+    /// The topic of a message that names it by a number alone.
+    pub fn topic(&self, alias: u16) -> Option<&[u8]> {
+        self.aliases.as_ref()?.topic(alias)
     }
 
     /// The version of the protocol.
@@ -216,11 +243,29 @@ impl Client {
                 return Err(Refusal::TooLong("the payload of the will"));
             }
         }
+        if let Some(own) = &connect.authentication
+            && (long(own.method) || long(own.data))
+        {
+            return Err(Refusal::TooLong("the method or data of the authentication"));
+        }
         self.stage = Stage::Connecting;
         self.clean = connect.clean;
         self.allowed = ALL;
+        self.authenticates = connect.authentication.is_some();
+        // Those of an earlier connection mean nothing.
+        let aliases_max = connect.topic_aliases.min(ALIASES_MAX);
+        self.aliases = (aliases_max > 0).then(|| Box::new(Aliases::new(aliases_max)));
         let bytes_max = self.bytes_max.saturating_add(HEADER_BYTES_MAX) as u32;
         outgoing::connect(self.version, connect, RECEIVE_MAX, bytes_max, out);
+        Ok(())
+    }
+
+    /// Appends the next part of the authentication, which the server wanted.
+    pub fn answer(&self, own: &Authentication<'_>, out: &mut Vec<u8>) -> Result<(), Refusal> {
+        if own.method.len() > TEXT_BYTES_MAX || own.data.len() > TEXT_BYTES_MAX {
+            return Err(Refusal::TooLong("the data of the authentication"));
+        }
+        outgoing::auth(own, out);
         Ok(())
     }
 
@@ -262,18 +307,42 @@ impl Client {
         if texts.any(|text| text.len() > TEXT_BYTES_MAX) {
             return Err(Refusal::TooLong("a user property"));
         }
-        let awaits = match message.qos {
+        let about = &message.about;
+        let texts = [about.content_type, about.correlation];
+        if texts.into_iter().flatten().any(|text| text.len() > TEXT_BYTES_MAX) {
+            return Err(Refusal::TooLong("a property of the message"));
+        }
+        if let Some(topic) = about.response_topic {
+            check_topic(topic)?;
+        }
+        let name = self.name_of(message);
+        let id = match message.qos {
             Qos::AtMostOnce => {
                 let start = out.len();
-                outgoing::publish(self.version, 0, message, out);
-                return self.fits(start, out).map(|()| 0);
+                outgoing::publish(self.version, 0, message, name, out);
+                self.fits(start, out).map(|()| 0)
             }
-            Qos::AtLeastOnce => Awaits::PubAck,
-            Qos::ExactlyOnce => Awaits::PubRec,
-        };
-        self.send(awaits, 0, out, |version, id, out| {
-            outgoing::publish(version, id, message, out);
-        })
+            Qos::AtLeastOnce => self.send(Awaits::PubAck, 0, out, |version, id, out| {
+                outgoing::publish(version, id, message, name, out);
+            }),
+            Qos::ExactlyOnce => self.send(Awaits::PubRec, 0, out, |version, id, out| {
+                outgoing::publish(version, id, message, name, out);
+            }),
+        }?;
+        if let (TopicName::First(_), Some(aliases)) = (name, &mut self.aliases) {
+            aliases.give(message.topic);
+        }
+        Ok(id)
+    }
+
+    /// How a message names its topic: by its text if it may be sent again over another connection, where numbers mean
+    /// nothing.
+    fn name_of(&self, message: &Publish<'_>) -> TopicName {
+        let is_kept = self.in_flight.keeps && message.qos != Qos::AtMostOnce;
+        match &self.aliases {
+            Some(aliases) if !is_kept => aliases.name(message.topic, self.allowed.topic_aliases),
+            _ => TopicName::Plain,
+        }
     }
 
     /// Appends a ping.
@@ -295,7 +364,7 @@ impl Client {
         write: impl FnOnce(Version, u16, &mut Vec<u8>),
     ) -> Result<u16, Refusal> {
         let (in_flight, max) = match awaits.is_of_message() {
-            true => (self.in_flight.messages_count(), self.allowed.in_flight),
+            true => (self.in_flight.messages_count(), usize::from(self.allowed.in_flight)),
             false => (self.in_flight.count(), PACKETS_MAX),
         };
         if in_flight >= max {
@@ -312,7 +381,7 @@ impl Client {
     /// Takes back a packet that is larger than the server allows.
     fn fits(&self, start: usize, out: &mut Vec<u8>) -> Result<(), Refusal> {
         let bytes = out.len() - start;
-        let max = self.allowed.packet_bytes;
+        let max = self.allowed.packet_bytes as usize;
         if bytes <= max {
             return Ok(());
         }
@@ -341,6 +410,10 @@ impl Client {
     fn take<'a>(&mut self, packet: Packet<'a>, out: &mut Vec<u8>) -> Result<Event<'a>, Error> {
         match (&packet, self.stage) {
             (Packet::ConnAck(_), Stage::Connecting) => {}
+            (Packet::Auth { data: Some(data) }, Stage::Connecting) if self.authenticates => {
+                return Ok(Event::Challenge { data });
+            }
+            (Packet::Auth { .. }, _) => return Err(Error::Protocol(NOT_BEGUN.to_owned())),
             (Packet::ConnAck(_), Stage::Connected) => {
                 return Err(Error::Protocol("a second CONNACK".to_owned()));
             }
@@ -371,6 +444,7 @@ impl Client {
             Packet::UnsubAck(ack) => self.answered(&ack, Awaits::UnsubAck, "UNSUBACK"),
             Packet::PingResp => Ok(Event::Pong),
             Packet::Disconnect { reason, text } => Ok(Event::Disconnect { reason, text }),
+            Packet::Auth { .. } => Err(Error::Protocol(NOT_BEGUN.to_owned())),
         }
     }
 
@@ -383,10 +457,10 @@ impl Client {
             return Err(Error::Protocol(problem.to_owned()));
         }
         self.stage = Stage::Connected;
-        let in_flight = ack.receive_maximum.map_or(IN_FLIGHT_MAX, usize::from);
         self.allowed = ServerLimits {
-            in_flight: in_flight.min(IN_FLIGHT_MAX),
-            packet_bytes: ack.packet_maximum.map_or(BYTES_MAX, |max| max as usize),
+            in_flight: ack.receive_maximum.unwrap_or(ALL.in_flight).min(ALL.in_flight),
+            packet_bytes: ack.packet_maximum.unwrap_or(ALL.packet_bytes),
+            topic_aliases: ack.topic_alias_maximum,
             qos: ack.qos_maximum.and_then(Qos::new).unwrap_or(ALL.qos),
             retain: !ack.no_retain,
             subscription_ids: !ack.no_subscription_ids,
@@ -405,7 +479,7 @@ impl Client {
     /// Appends the packets of earlier connections that are still to be sent.
     fn send_again(&mut self, out: &mut Vec<u8>) {
         let ServerLimits { in_flight, packet_bytes, .. } = self.allowed;
-        self.in_flight.send_again(self.version, in_flight, packet_bytes, out);
+        self.in_flight.send_again(self.version, usize::from(in_flight), packet_bytes as usize, out);
     }
 
     /// A message, which is acknowledged at once. One of QoS 2 counts as the same until it is released (§4.3.3).
@@ -414,6 +488,12 @@ impl Client {
         own: &PublishPacket<'a>,
         out: &mut Vec<u8>,
     ) -> Result<Event<'a>, Error> {
+        if let Some(alias) = own.alias {
+            match &mut self.aliases {
+                Some(aliases) => aliases.take(alias, own.topic)?,
+                None => return Err(Error::TopicAlias { alias, max: 0 }),
+            }
+        }
         match own.qos {
             Qos::AtMostOnce => {}
             Qos::AtLeastOnce => outgoing::ack(self.version, kind::PUBACK, own.id, 0, out),
@@ -435,6 +515,7 @@ impl Client {
         }
         Ok(Event::Message(Message {
             topic: own.topic,
+            alias: own.alias,
             payload: own.payload,
             properties: own.properties,
             retained: own.retain,

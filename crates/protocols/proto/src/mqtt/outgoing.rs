@@ -1,7 +1,9 @@
 //! The client's packets, to bytes (§3).
 
+use crate::mqtt::aliases::TopicName;
+use crate::mqtt::packet::CONTINUE;
 use crate::mqtt::packet::kind;
-use crate::mqtt::properties as property;
+use crate::mqtt::properties::{self as property, MessageProperties};
 use crate::mqtt::wire::{push_binary, push_counted, push_length};
 use crate::mqtt::{Qos, Version};
 use alloc::vec::Vec;
@@ -23,6 +25,20 @@ pub struct Connect<'a> {
     pub session_expiry_s: u32,
     /// The message that the server publishes if the client is lost.
     pub will: Option<Will<'a>>,
+    /// Version 5: how many topics each side may name by numbers, if the server takes as many; at most
+    /// [`crate::mqtt::ALIASES_MAX`].
+    pub topic_aliases: u16,
+    /// Version 5: the first part of an authentication by a method.
+    pub authentication: Option<Authentication<'a>>,
+}
+
+/// A part of an authentication by a method (§4.12).
+#[derive(Debug, Clone, Copy)]
+pub struct Authentication<'a> {
+    /// The method's name.
+    pub method: &'a [u8],
+    /// What the method sends.
+    pub data: &'a [u8],
 }
 
 /// The message that the server publishes if the client is lost (§3.1.2.5).
@@ -68,6 +84,8 @@ pub struct Publish<'a> {
     pub retain: bool,
     /// Version 5: user properties.
     pub properties: &'a [(&'a [u8], &'a [u8])],
+    /// Version 5: its other properties.
+    pub about: MessageProperties<'a>,
 }
 
 /// Appends a packet: its first byte, the length of the rest, and what `write` appends.
@@ -103,6 +121,13 @@ pub(crate) fn connect(
                 out.extend_from_slice(&receive_maximum.to_be_bytes());
                 out.push(property::MAXIMUM_PACKET);
                 out.extend_from_slice(&bytes_max.to_be_bytes());
+                if connect.topic_aliases > 0 {
+                    out.push(property::TOPIC_ALIAS_MAXIMUM);
+                    out.extend_from_slice(&connect.topic_aliases.to_be_bytes());
+                }
+                if let Some(own) = &connect.authentication {
+                    authentication(own, out);
+                }
             });
         }
         push_binary(connect.client_id, out);
@@ -156,15 +181,31 @@ pub(crate) fn unsubscribe(version: Version, id: u16, filters: &[&[u8]], out: &mu
     });
 }
 
-pub(crate) fn publish(version: Version, id: u16, message: &Publish<'_>, out: &mut Vec<u8>) {
+pub(crate) fn publish(
+    version: Version,
+    id: u16,
+    message: &Publish<'_>,
+    name: TopicName,
+    out: &mut Vec<u8>,
+) {
     let flags = message.qos.number() << 1 | u8::from(message.retain);
+    let (topic, alias) = match name {
+        TopicName::Plain => (message.topic, None),
+        TopicName::First(alias) => (message.topic, Some(alias)),
+        TopicName::Known(alias) => (&b""[..], Some(alias)),
+    };
     packet(kind::PUBLISH << 4 | flags, out, |out| {
-        push_binary(message.topic, out);
+        push_binary(topic, out);
         if message.qos != Qos::AtMostOnce {
             out.extend_from_slice(&id.to_be_bytes());
         }
         if version == Version::V5 {
             push_counted(out, |out| {
+                about(&message.about, out);
+                if let Some(alias) = alias {
+                    out.push(property::TOPIC_ALIAS);
+                    out.extend_from_slice(&alias.to_be_bytes());
+                }
                 for (name, value) in message.properties {
                     out.push(property::USER_PROPERTY);
                     push_binary(name, out);
@@ -173,6 +214,44 @@ pub(crate) fn publish(version: Version, id: u16, message: &Publish<'_>, out: &mu
             });
         }
         out.extend_from_slice(message.payload);
+    });
+}
+
+fn about(own: &MessageProperties<'_>, out: &mut Vec<u8>) {
+    if own.is_text {
+        out.extend_from_slice(&[property::FORMAT, 1]);
+    }
+    if let Some(seconds) = own.expiry_s {
+        out.push(property::MESSAGE_EXPIRY);
+        out.extend_from_slice(&seconds.to_be_bytes());
+    }
+    let texts = [
+        (property::CONTENT_TYPE, own.content_type),
+        (property::RESPONSE_TOPIC, own.response_topic),
+        (property::CORRELATION, own.correlation),
+    ];
+    for (id, value) in texts {
+        if let Some(value) = value {
+            out.push(id);
+            push_binary(value, out);
+        }
+    }
+}
+
+fn authentication(own: &Authentication<'_>, out: &mut Vec<u8>) {
+    out.push(property::AUTH_METHOD);
+    push_binary(own.method, out);
+    if !own.data.is_empty() {
+        out.push(property::AUTH_DATA);
+        push_binary(own.data, out);
+    }
+}
+
+/// The next part of an authentication, which the server wanted (§3.15).
+pub(crate) fn auth(own: &Authentication<'_>, out: &mut Vec<u8>) {
+    packet(kind::AUTH << 4, out, |out| {
+        out.push(CONTINUE);
+        push_counted(out, |out| authentication(own, out));
     });
 }
 

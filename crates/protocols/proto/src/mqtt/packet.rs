@@ -19,7 +19,14 @@ pub(crate) enum Packet<'a> {
     SubAck(Ack<'a>),
     UnsubAck(Ack<'a>),
     PingResp,
-    Disconnect { reason: u8, text: &'a [u8] },
+    Disconnect {
+        reason: u8,
+        text: &'a [u8],
+    },
+    /// The server wants further data of the method, or has enough of them (§3.15).
+    Auth {
+        data: Option<&'a [u8]>,
+    },
 }
 
 /// The answer to a CONNECT (§3.2).
@@ -35,6 +42,7 @@ pub(crate) struct ConnAck<'a> {
     pub(crate) qos_maximum: Option<u8>,
     pub(crate) no_retain: bool,
     pub(crate) no_subscription_ids: bool,
+    pub(crate) topic_alias_maximum: u16,
 }
 
 /// A message (§3.3).
@@ -48,6 +56,8 @@ pub(crate) struct PublishPacket<'a> {
     pub(crate) retain: bool,
     /// 0 if the QoS is 0.
     pub(crate) id: u16,
+    /// The number of its topic.
+    pub(crate) alias: Option<u16>,
 }
 
 /// An acknowledgement.
@@ -77,6 +87,7 @@ pub(crate) mod kind {
     pub(crate) const PINGREQ: u8 = 12;
     pub(crate) const PINGRESP: u8 = 13;
     pub(crate) const DISCONNECT: u8 = 14;
+    pub(crate) const AUTH: u8 = 15;
 }
 
 const NAMES: [&str; 16] = [
@@ -100,6 +111,10 @@ const NAMES: [&str; 16] = [
 
 /// Reasons from here on are failures (§2.4).
 pub(crate) const FAILURE: u8 = 0x80;
+/// The error of an AUTH out of place.
+pub(crate) const NOT_BEGUN: &str = "an AUTH, although the client has not begun to authenticate";
+/// The reason of an AUTH that wants an answer (§3.15.2.1).
+pub(crate) const CONTINUE: u8 = 0x18;
 
 const NO_ID: Problem = "a packet identifier is 0";
 /// The problem of a SUBACK or UNSUBACK whose codes do not match the filters (§3.9.3, §3.11.3).
@@ -129,8 +144,7 @@ pub(crate) fn parse(
     let taken = bytes.len() - rest.len() + count;
     match content(version, first, body) {
         Ok(packet) => Ok(Some((taken, packet))),
-        Err(Wrong::Malformed(problem)) => Err(malformed(problem)),
-        Err(Wrong::TopicAlias(alias)) => Err(Error::TopicAlias(alias)),
+        Err(problem) => Err(malformed(problem)),
     }
 }
 
@@ -141,13 +155,13 @@ fn check_type(version: Version, first: u8) -> Result<(), Error> {
     let name = NAMES[usize::from(kind)];
     let sent_by_servers = match kind {
         kind::CONNACK..=kind::PUBCOMP | kind::SUBACK | kind::UNSUBACK | kind::PINGRESP => true,
-        kind::DISCONNECT => version == Version::V5,
+        kind::DISCONNECT | kind::AUTH => version == Version::V5,
         _ => false,
     };
     if !sent_by_servers {
         let what = match kind {
             0 => "a packet of the reserved type 0".to_owned(),
-            15 => "an AUTH, although the client has not begun to authenticate".to_owned(),
+            kind::AUTH => NOT_BEGUN.to_owned(),
             _ => format!("a {name}, which servers do not send"),
         };
         return Err(Error::Protocol(what));
@@ -163,19 +177,7 @@ fn check_type(version: Version, first: u8) -> Result<(), Error> {
     }
 }
 
-/// Why a packet cannot be read.
-enum Wrong {
-    Malformed(Problem),
-    TopicAlias(u16),
-}
-
-impl From<Problem> for Wrong {
-    fn from(problem: Problem) -> Wrong {
-        Wrong::Malformed(problem)
-    }
-}
-
-fn content(version: Version, first: u8, body: &[u8]) -> Result<Packet<'_>, Wrong> {
+fn content(version: Version, first: u8, body: &[u8]) -> Result<Packet<'_>, Problem> {
     let mut body = Reader(body);
     let kind = first >> 4;
     let packet = match kind {
@@ -188,6 +190,7 @@ fn content(version: Version, first: u8, body: &[u8]) -> Result<Packet<'_>, Wrong
             let (reason, text) = reason(&mut body, of::DISCONNECT)?;
             Packet::Disconnect { reason, text }
         }
+        kind::AUTH => Packet::Auth { data: auth(&mut body)? },
         _ => {
             let ack = ack(version, &mut body)?;
             match kind {
@@ -200,7 +203,7 @@ fn content(version: Version, first: u8, body: &[u8]) -> Result<Packet<'_>, Wrong
     };
     match body.is_empty() {
         true => Ok(packet),
-        false => Err(Wrong::Malformed("it is longer than what it contains")),
+        false => Err("it is longer than what it contains"),
     }
 }
 
@@ -232,6 +235,7 @@ fn conn_ack<'a>(version: Version, body: &mut Reader<'a>) -> Result<ConnAck<'a>, 
             ack.no_subscription_ids = n == 0;
         }
         (properties::REASON_TEXT, Value::Bytes(text)) => ack.text = text,
+        (properties::TOPIC_ALIAS_MAXIMUM, Value::Number(n)) => ack.topic_alias_maximum = n as u16,
         _ => {}
     })?;
     match ack.packet_maximum {
@@ -244,14 +248,14 @@ fn publish<'a>(
     version: Version,
     first: u8,
     mut body: Reader<'a>,
-) -> Result<PublishPacket<'a>, Wrong> {
+) -> Result<PublishPacket<'a>, Problem> {
     let qos = Qos::new(first >> 1 & 0b11).ok_or("its QoS is 3")?;
     if qos == Qos::AtMostOnce && first & 0b1000 != 0 {
-        return Err("a message of QoS 0 is marked as repeated".into());
+        return Err("a message of QoS 0 is marked as repeated");
     }
     let topic = body.text()?;
     if topic.iter().any(|byte| matches!(byte, b'+' | b'#')) {
-        return Err("its topic has a wildcard".into());
+        return Err("its topic has a wildcard");
     }
     let id = match qos {
         Qos::AtMostOnce => 0,
@@ -266,13 +270,39 @@ fn publish<'a>(
             }
         })?;
     }
-    if let Some(alias) = alias {
-        return Err(Wrong::TopicAlias(alias));
+    if topic.is_empty() && alias.is_none() {
+        return Err("its topic is empty");
     }
-    if topic.is_empty() {
-        return Err("its topic is empty".into());
+    Ok(PublishPacket {
+        topic,
+        payload: body.0,
+        properties: own,
+        qos,
+        retain: first & 1 == 1,
+        id,
+        alias,
+    })
+}
+
+/// The data of an AUTH that wants an answer; `None`: it wants none.
+fn auth<'a>(body: &mut Reader<'a>) -> Result<Option<&'a [u8]>, Problem> {
+    let reason = if body.is_empty() { 0 } else { body.u8()? };
+    if body.is_empty() && reason == 0 {
+        return Ok(None);
     }
-    Ok(PublishPacket { topic, payload: body.0, properties: own, qos, retain: first & 1 == 1, id })
+    let mut data = &[][..];
+    let mut has_method = false;
+    properties::read(body, of::AUTH, |id, value| match (id, value) {
+        (properties::AUTH_METHOD, Value::Bytes(_)) => has_method = true,
+        (properties::AUTH_DATA, Value::Bytes(found)) => data = found,
+        _ => {}
+    })?;
+    match reason {
+        0 => Ok(None),
+        CONTINUE if has_method => Ok(Some(data)),
+        CONTINUE => Err("it names no method"),
+        _ => Err("its reason is unknown"),
+    }
 }
 
 /// The content of a PUBACK, PUBREC, PUBREL or PUBCOMP (§3.4 to §3.7).

@@ -9,6 +9,7 @@ pub(crate) mod of {
     /// PUBACK, PUBREC, PUBREL, PUBCOMP, SUBACK and UNSUBACK.
     pub(crate) const ACK: u8 = 4;
     pub(crate) const DISCONNECT: u8 = 8;
+    pub(crate) const AUTH: u8 = 16;
 }
 
 /// The type of a property's value.
@@ -29,38 +30,46 @@ enum Kind {
 
 /// Identifier, kind and packets from a server that may have it (§2.2.2.2).
 const KNOWN: &[(u8, Kind, u8)] = &[
-    (0x01, Kind::Flag, of::PUBLISH),
-    (0x02, Kind::Number32, of::PUBLISH),
-    (0x03, Kind::Text, of::PUBLISH),
-    (0x08, Kind::Text, of::PUBLISH),
-    (0x09, Kind::Binary, of::PUBLISH),
+    (FORMAT, Kind::Flag, of::PUBLISH),
+    (MESSAGE_EXPIRY, Kind::Number32, of::PUBLISH),
+    (CONTENT_TYPE, Kind::Text, of::PUBLISH),
+    (RESPONSE_TOPIC, Kind::Text, of::PUBLISH),
+    (CORRELATION, Kind::Binary, of::PUBLISH),
     (SUBSCRIPTION, Kind::Length, of::PUBLISH),
     (0x11, Kind::Number32, of::CONNACK),
     (0x12, Kind::Text, of::CONNACK),
     (SERVER_KEEP_ALIVE, Kind::Number16, of::CONNACK),
-    (0x15, Kind::Text, of::CONNACK),
-    (0x16, Kind::Binary, of::CONNACK),
+    (AUTH_METHOD, Kind::Text, of::CONNACK | of::AUTH),
+    (AUTH_DATA, Kind::Binary, of::CONNACK | of::AUTH),
     (0x1a, Kind::Text, of::CONNACK),
     (0x1c, Kind::Text, of::CONNACK | of::DISCONNECT),
-    (REASON_TEXT, Kind::Text, of::CONNACK | of::ACK | of::DISCONNECT),
+    (REASON_TEXT, Kind::Text, of::CONNACK | of::ACK | of::DISCONNECT | of::AUTH),
     (RECEIVE_MAXIMUM, Kind::Positive16, of::CONNACK),
-    (0x22, Kind::Number16, of::CONNACK),
+    (TOPIC_ALIAS_MAXIMUM, Kind::Number16, of::CONNACK),
     (TOPIC_ALIAS, Kind::Number16, of::PUBLISH),
     (MAXIMUM_QOS, Kind::Flag, of::CONNACK),
     (RETAIN_AVAILABLE, Kind::Flag, of::CONNACK),
-    (USER_PROPERTY, Kind::Pair, of::CONNACK | of::PUBLISH | of::ACK | of::DISCONNECT),
+    (USER_PROPERTY, Kind::Pair, of::CONNACK | of::PUBLISH | of::ACK | of::DISCONNECT | of::AUTH),
     (MAXIMUM_PACKET, Kind::Number32, of::CONNACK),
     (0x28, Kind::Flag, of::CONNACK),
     (SUBSCRIPTIONS_AVAILABLE, Kind::Flag, of::CONNACK),
     (0x2a, Kind::Flag, of::CONNACK),
 ];
 
+pub(crate) const FORMAT: u8 = 0x01;
+pub(crate) const MESSAGE_EXPIRY: u8 = 0x02;
+pub(crate) const CONTENT_TYPE: u8 = 0x03;
+pub(crate) const RESPONSE_TOPIC: u8 = 0x08;
+pub(crate) const CORRELATION: u8 = 0x09;
 pub(crate) const SUBSCRIPTION: u8 = 0x0b;
 pub(crate) const SESSION_EXPIRY: u8 = 0x11;
 pub(crate) const SERVER_KEEP_ALIVE: u8 = 0x13;
+pub(crate) const AUTH_METHOD: u8 = 0x15;
+pub(crate) const AUTH_DATA: u8 = 0x16;
 pub(crate) const WILL_DELAY: u8 = 0x18;
 pub(crate) const REASON_TEXT: u8 = 0x1f;
 pub(crate) const RECEIVE_MAXIMUM: u8 = 0x21;
+pub(crate) const TOPIC_ALIAS_MAXIMUM: u8 = 0x22;
 pub(crate) const TOPIC_ALIAS: u8 = 0x23;
 pub(crate) const MAXIMUM_QOS: u8 = 0x24;
 pub(crate) const RETAIN_AVAILABLE: u8 = 0x25;
@@ -127,6 +136,40 @@ fn next<'a>(rest: &mut Reader<'a>, allowed: u8) -> Result<(u8, Value<'a>), Probl
         Kind::Pair => Value::Pair(rest.text()?, rest.text()?),
     };
     Ok((id, value))
+}
+
+/// Properties of a message, but for user properties, and for those of its delivery (§3.3.2.3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MessageProperties<'a> {
+    /// The payload is a text in UTF-8.
+    pub is_text: bool,
+    /// How long it is of use, seconds.
+    pub expiry_s: Option<u32>,
+    /// What the payload is.
+    pub content_type: Option<&'a [u8]>,
+    /// The topic that an answer goes to.
+    pub response_topic: Option<&'a [u8]>,
+    /// By which whoever asked knows the answer.
+    pub correlation: Option<&'a [u8]>,
+}
+
+/// The properties of a message that arrived.
+pub fn message_properties(properties: &[u8]) -> MessageProperties<'_> {
+    let mut found = MessageProperties::default();
+    let mut rest = Reader(properties);
+    while !rest.is_empty() {
+        match next(&mut rest, of::PUBLISH) {
+            Ok((FORMAT, Value::Number(number))) => found.is_text = number == 1,
+            Ok((MESSAGE_EXPIRY, Value::Number(number))) => found.expiry_s = Some(number),
+            Ok((CONTENT_TYPE, Value::Bytes(text))) => found.content_type = Some(text),
+            Ok((RESPONSE_TOPIC, Value::Bytes(text))) => found.response_topic = Some(text),
+            Ok((CORRELATION, Value::Bytes(bytes))) => found.correlation = Some(bytes),
+            Ok(_) => {}
+            // They were read before.
+            Err(_) => break,
+        }
+    }
+    found
 }
 
 /// The identifiers of the client's subscriptions that a message matches, in its properties (§3.3.2.3.8).

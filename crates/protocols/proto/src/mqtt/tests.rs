@@ -38,7 +38,14 @@ fn connected(version: Version) -> Client {
 }
 
 fn message(qos: Qos) -> Publish<'static> {
-    Publish { topic: b"a/b", payload: b"hi", qos, retain: false, properties: &[] }
+    Publish {
+        topic: b"a/b",
+        payload: b"hi",
+        qos,
+        retain: false,
+        properties: &[],
+        about: MessageProperties::default(),
+    }
 }
 
 /// What a client makes of one packet, and its answer.
@@ -70,6 +77,8 @@ fn a_connect_is_written_as_the_standards_have_it() {
             retain: true,
             delay_s: 5,
         }),
+        topic_aliases: 0,
+        authentication: None,
     };
     let mut out = Vec::new();
     Client::new(Version::V3, MAX).connect(&connect, &mut out).unwrap();
@@ -421,6 +430,128 @@ fn user_properties_are_found_by_name() {
     assert_eq!(user_property(message.properties, b"x"), None);
 }
 
+/// The properties in the order of their numbers, and bytes worked out from §3.3.2.3.
+#[test]
+fn properties_of_messages_are_written_and_read() {
+    let about = MessageProperties {
+        is_text: true,
+        expiry_s: Some(300),
+        content_type: Some(b"t/p"),
+        response_topic: Some(b"r"),
+        correlation: Some(&[0, 0xff]),
+    };
+    let publish = Publish { about, ..message(Qos::AtMostOnce) };
+    let mut out = Vec::new();
+    let mut client = connected(Version::V5);
+    client.publish(&publish, &mut out).unwrap();
+    let expected: &[u8] = &[
+        0x30, 30, 0, 3, b'a', b'/', b'b', 22, 0x01, 1, 0x02, 0, 0, 1, 44, 0x03, 0, 3, b't', b'/',
+        b'p', 0x08, 0, 1, b'r', 0x09, 0, 2, 0, 0xff, b'h', b'i',
+    ];
+    assert_eq!(out, expected);
+    let Ok((Event::Message(found), _)) = take(&mut client, expected) else {
+        panic!("no message");
+    };
+    assert_eq!(message_properties(found.properties), about);
+    assert_eq!(message_properties(&[]), MessageProperties::default());
+    let wrong = MessageProperties { response_topic: Some(b"a/#"), ..about };
+    let wrong = Publish { about: wrong, ..publish };
+    assert!(matches!(client.publish(&wrong, &mut out), Err(Refusal::Topic(_))));
+}
+
+/// A client that allows two aliases, and a server that takes one.
+fn with_aliases() -> Client {
+    let mut client = Client::new(Version::V5, MAX);
+    let connect = Connect { clean: true, topic_aliases: 2, ..Connect::default() };
+    let mut out = Vec::new();
+    client.connect(&connect, &mut out).unwrap();
+    assert!(out.windows(3).any(|window| window == [0x22, 0, 2]), "{out:x?}");
+    client.receive(&[0x20, 6, 0, 0, 3, 0x22, 0, 1], &mut Vec::new()).unwrap();
+    client
+}
+
+#[test]
+fn a_topic_is_named_once_and_by_its_number_then() {
+    let mut client = with_aliases();
+    let mut sent = |topic: &'static [u8], qos| {
+        let mut out = Vec::new();
+        client.publish(&Publish { topic, payload: b"", ..message(qos) }, &mut out).unwrap();
+        out
+    };
+    let alias = [0x23, 0, 1];
+    let first = [&[0x30, 7, 0, 1, b'a', 3][..], &alias].concat();
+    assert_eq!(sent(b"a", Qos::AtMostOnce), first);
+    let known = [&[0x30, 6, 0, 0, 3][..], &alias].concat();
+    assert_eq!(sent(b"a", Qos::AtMostOnce), known);
+    let known = [&[0x32, 8, 0, 0, 0, 1, 3][..], &alias].concat();
+    assert_eq!(sent(b"a", Qos::AtLeastOnce), known);
+    // The server takes no more.
+    assert_eq!(sent(b"b", Qos::AtMostOnce), [0x30, 4, 0, 1, b'b', 0]);
+}
+
+#[test]
+fn a_number_means_nothing_on_another_connection() {
+    let mut client = with_aliases();
+    client.keep_messages();
+    let mut out = Vec::new();
+    client.publish(&message(Qos::AtMostOnce), &mut out).unwrap();
+    out.clear();
+    // It may be sent again over another connection.
+    client.publish(&message(Qos::AtLeastOnce), &mut out).unwrap();
+    assert!(out.windows(3).any(|window| window == b"a/b"), "{out:x?}");
+    let connect = Connect { clean: true, topic_aliases: 2, ..Connect::default() };
+    client.connect(&connect, &mut Vec::new()).unwrap();
+    client.receive(&[0x20, 6, 0, 0, 3, 0x22, 0, 1], &mut Vec::new()).unwrap();
+    out.clear();
+    client.publish(&message(Qos::AtMostOnce), &mut out).unwrap();
+    assert!(out.windows(3).any(|window| window == b"a/b"), "{out:x?}");
+}
+
+#[test]
+fn the_server_may_name_topics_by_numbers() {
+    let mut client = with_aliases();
+    let named = |alias: u8| [0x30, 7, 0, 1, b'a' + alias, 3, 0x23, 0, alias];
+    for alias in [1, 2] {
+        take(&mut client, &named(alias)).unwrap();
+    }
+    let Ok((Event::Message(found), _)) = take(&mut client, &[0x30, 6, 0, 0, 3, 0x23, 0, 2]) else {
+        panic!("no message");
+    };
+    assert_eq!((found.topic, found.alias), (&b""[..], Some(2)));
+    assert_eq!(client.topic(2), Some(&b"c"[..]));
+    // A number may be given again.
+    take(&mut client, &[0x30, 7, 0, 1, b'z', 3, 0x23, 0, 2]).unwrap();
+    assert_eq!(client.topic(2), Some(&b"z"[..]));
+    for (alias, reason) in [(0, 0x94), (3, 0x94)] {
+        let error = client.receive(&named(alias), &mut Vec::new()).unwrap_err();
+        assert_eq!(error.reason(), reason, "{error}");
+    }
+    let mut client = with_aliases();
+    let error = client.receive(&[0x30, 6, 0, 0, 3, 0x23, 0, 1], &mut Vec::new()).unwrap_err();
+    assert_eq!((error.reason(), error.to_string().contains("names no topic yet")), (0x82, true));
+}
+
+/// The example of §4.12 in outline: a CONNECT with a method, an AUTH from each side, and a CONNACK.
+#[test]
+fn an_authentication_by_a_method_has_further_parts() {
+    let mut client = Client::new(Version::V5, MAX);
+    let first = Authentication { method: b"M", data: b"1" };
+    let connect = Connect { clean: true, authentication: Some(first), ..Connect::default() };
+    let mut out = Vec::new();
+    client.connect(&connect, &mut out).unwrap();
+    let parts = [0x15, 0, 1, b'M', 0x16, 0, 1, b'1'];
+    assert!(out.windows(parts.len()).any(|window| window == parts), "{out:x?}");
+    let challenge = [0xf0, 10, 0x18, 8, 0x15, 0, 1, b'M', 0x16, 0, 1, b'2'];
+    assert_eq!(take(&mut client, &challenge), Ok((Event::Challenge { data: b"2" }, vec![])));
+    out.clear();
+    client.answer(&Authentication { method: b"M", data: b"3" }, &mut out).unwrap();
+    assert_eq!(out, [0xf0, 10, 0x18, 8, 0x15, 0, 1, b'M', 0x16, 0, 1, b'3']);
+    take(&mut client, accept(Version::V5)).unwrap();
+    assert!(client.is_connected());
+    let later = client.receive(&challenge, &mut Vec::new()).unwrap_err();
+    assert!(later.to_string().starts_with("an AUTH"), "{later}");
+}
+
 fn version() -> impl Strategy<Value = Version> {
     prop_oneof![Just(Version::V3), Just(Version::V5)]
 }
@@ -443,6 +574,7 @@ proptest! {
             qos: Qos::new(qos).unwrap(),
             retain,
             properties: if version == Version::V5 { &pairs } else { &[] },
+            about: MessageProperties::default(),
         };
         let mut wire = Vec::new();
         let id = connected(version).publish(&publish, &mut wire).unwrap();

@@ -1,6 +1,6 @@
 //! Which message is meant, and what is kept of it: `when`, `save`, JSON pointers, regexes.
 
-use crate::keys::{REGEX_PARTS, SAVE, SAVE_WORDS, TIME_UNITS, TIME_UNITS_NS};
+use crate::keys::{MQTT_HEADERS, REGEX_PARTS, SAVE, SAVE_WORDS, TIME_UNITS, TIME_UNITS_NS};
 use plan::expr::{Escape, Template};
 use plan::{Match, MatchTest, MeasureId, MeasureKind, Save, Slot, Source};
 
@@ -183,6 +183,9 @@ impl Checker<'_> {
                 let source = Source::Header(word.text.to_ascii_lowercase());
                 match scope {
                     SaveScope::CallMessage => Some(source),
+                    SaveScope::Message if MQTT_HEADERS.contains(&word.text.as_str()) => {
+                        Some(source)
+                    }
                     SaveScope::Response | SaveScope::Message => {
                         self.only_response(value, scope, source)
                     }

@@ -1,12 +1,12 @@
 //! Steps of MQTT: opening, subscribing, publishing, ending a subscription.
 
-use crate::keys::{MQTT_MESSAGE, MQTT_VERSIONS, QOS, RETAINED, WILL};
+use crate::keys::{AUTHENTICATION, MQTT_MESSAGE, MQTT_VERSIONS, QOS, RETAINED, WILL};
 use plan::expr::{Escape, Template};
 use plan::{
-    ChannelOp, ChannelVerb, Delivery, EndpointId, MeasureKind, MqttOpen, MqttWill, Op, Payload,
-    Protocol, WsOpen,
+    ChannelOp, ChannelVerb, Delivery, EndpointId, MeasureKind, MessageProperties,
+    MqttAuthentication, MqttOpen, MqttWill, Op, Payload, Protocol, WsOpen,
 };
-use proto::mqtt::{SUBSCRIPTION_MAX, TopicError};
+use proto::mqtt::{ALIASES_MAX, SUBSCRIPTION_MAX, TopicError};
 
 use super::Checker;
 use super::channels::leaving;
@@ -19,6 +19,11 @@ use crate::document::node::{Node, Place};
 const SUBPROTOCOL: &str = "mqtt";
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
+/// Keys of a message that version 5 has.
+const OF_FIVE: &[&str] =
+    &["properties", "content_type", "response_topic", "correlation", "expires", "utf8"];
+/// How the names of methods begin whose answers follow from what the server sends.
+const CHALLENGING: &[&str] = &["SCRAM", "GS2-KRB5", "GSSAPI", "DIGEST-MD5", "CRAM-MD5"];
 /// Codes that a client may give for its end (MQTT 5 §3.14.2.1).
 const CLOSE_REASONS: &[u64] =
     &[0x00, 0x04, 0x80, 0x81, 0x82, 0x83, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99];
@@ -125,7 +130,7 @@ impl Checker<'_> {
         five: bool,
         program: &Program,
     ) -> Option<MqttOpen> {
-        self.only_of_five(fields, five, &["session_expiry"]);
+        self.only_of_five(fields, five, &["session_expiry", "topic_aliases", "authentication"]);
         let mut text = |key: &str| match fields.get(key) {
             Some(node) => self.template(node, Escape::None, program).map(Some),
             None => Some(None),
@@ -139,6 +144,12 @@ impl Checker<'_> {
         let clean = self.flag(fields, "clean");
         let expiry = fields.get("session_expiry");
         let session_expiry_s = expiry.and_then(|node| self.seconds(node, u64::from(u32::MAX)));
+        let aliases = fields.get("topic_aliases");
+        let aliases = aliases.and_then(|node| self.count_within(node, 1..=u64::from(ALIASES_MAX)));
+        let authentication = match fields.get("authentication") {
+            Some(node) => self.authentication(node, program).map(Some),
+            None => Some(None),
+        };
         let will = match fields.get("will") {
             Some(node) => self.will(node, five, program).map(Some),
             None => Some(None),
@@ -171,7 +182,31 @@ impl Checker<'_> {
             clean,
             session_expiry_s: session_expiry_s.unwrap_or(0) as u32,
             will: will?,
+            topic_aliases: aliases.unwrap_or(0) as u16,
+            authentication: authentication?.map(Box::new),
         })
+    }
+
+    /// A method whose data are known beforehand.
+    fn authentication(&mut self, node: &Node, program: &Program) -> Option<MqttAuthentication> {
+        let fields = self.fields(node, &AUTHENTICATION, "`authentication`")?;
+        let method = self.word(fields.get("method")?, "a method's name")?;
+        let name = method.text.to_ascii_uppercase();
+        if CHALLENGING.iter().any(|start| name.starts_with(start)) {
+            let message =
+                format!("{} answers what the server sends, which `data` cannot", method.text);
+            self.diagnostics
+                .error("bad-method", &method.place, message)
+                .hint("use a method whose data are known beforehand, such as a token; or `user` and `password`");
+        }
+        let mut data = Vec::new();
+        if let Some(node) = fields.get("data") {
+            for item in self.one_or_more(node) {
+                self.note_secret(item);
+                data.push(self.template(item, Escape::None, program)?);
+            }
+        }
+        Some(MqttAuthentication { method: method.text, data })
     }
 
     fn will(&mut self, node: &Node, five: bool, program: &Program) -> Option<MqttWill> {
@@ -312,7 +347,7 @@ impl Checker<'_> {
         let Some(message) = self.fields(node, &MQTT_MESSAGE, "`publish`") else {
             return;
         };
-        self.only_of_five(&message, five, &["properties"]);
+        self.only_of_five(&message, five, OF_FIVE);
         let topic = message
             .get("topic")
             .and_then(|node| self.mqtt_topic(node, proto::mqtt::check_topic, program));
@@ -322,6 +357,7 @@ impl Checker<'_> {
             qos,
             retain: self.flag(&message, "retain"),
             properties: self.user_properties(&message, program),
+            about: self.message_properties(&message, program),
             ..Delivery::default()
         };
         if let Some(place) = fields.key_place("reply")
@@ -386,6 +422,27 @@ impl Checker<'_> {
             }
         }
         properties
+    }
+
+    fn message_properties(&mut self, message: &Fields<'_>, program: &Program) -> MessageProperties {
+        let mut text = |key: &str| {
+            let node = message.get(key)?;
+            self.template(node, Escape::None, program)
+        };
+        let content_type = text("content_type");
+        let correlation = text("correlation");
+        let response_topic = message
+            .get("response_topic")
+            .and_then(|node| self.mqtt_topic(node, proto::mqtt::check_topic, program));
+        let expires = message.get("expires");
+        let expiry_s = expires.and_then(|node| self.seconds(node, u64::from(u32::MAX)));
+        MessageProperties {
+            is_text: self.flag(message, "utf8"),
+            expiry_s: expiry_s.map(|seconds| seconds as u32),
+            content_type,
+            response_topic,
+            correlation,
+        }
     }
 
     /// The name or filter of topics. What no user changes is checked here, the rest when it is sent.

@@ -99,6 +99,9 @@ pub static WHEN: Table = Table {
 /// The words that stand for a part of a response or message.
 pub const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic", "time", "bytes"];
 
+/// The parts of a message of MQTT 5 that stand for headers, besides user properties.
+pub const MQTT_HEADERS: &[&str] = &["content_type", "response_topic", "correlation", "expires"];
+
 /// Parts of a response in which a regex is sought.
 pub const REGEX_PARTS: &[&str] = &["body", "response"];
 
@@ -145,7 +148,12 @@ pub static SAVE: Table = Table {
             "Where to search: in the body, or in the complete response with status line \
              and headers",
         ),
-        key("header", Kind::Text, Absent, "A response header"),
+        key(
+            "header",
+            Kind::Text,
+            Absent,
+            "A response header; of a message of MQTT 5 `content_type`, `response_topic`, `correlation` or `expires` (seconds)",
+        ),
         key("property", Kind::Text, Absent, "A user property of a message of MQTT 5"),
         key(
             "from",

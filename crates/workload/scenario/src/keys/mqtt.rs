@@ -85,6 +85,19 @@ pub(crate) static MQTT: Table = Table {
             "What the server publishes if it loses the client",
         ),
         key(
+            "topic_aliases",
+            Kind::Count,
+            Said("none"),
+            "Version 5: how many topics each side may name by a number instead of their text, 1 to 1,000; fewer if the \
+             server takes fewer",
+        ),
+        key(
+            "authentication",
+            Kind::Mapping(&AUTHENTICATION),
+            Absent,
+            "Version 5: [authentication by a method](mqtt.md#authentication-by-a-method)",
+        ),
+        key(
             "reconnect",
             Kind::Bool,
             Text("false"),
@@ -100,6 +113,20 @@ pub(crate) static MQTT: Table = Table {
             "Limit for connecting and the server's acceptance",
         ),
         TAGS,
+    ]],
+};
+
+/// The keys of `authentication`.
+pub static AUTHENTICATION: Table = Table {
+    name: "authentication",
+    groups: &[&[
+        key("method", Kind::Text, Required, "The method's name, which the server knows"),
+        key(
+            "data",
+            Kind::OneOrMore(&Kind::Template),
+            Absent,
+            "What the method sends: with the introduction, and of a list in answer to each further packet of the server",
+        ),
     ]],
 };
 
@@ -212,5 +239,25 @@ pub static MQTT_MESSAGE: Table = Table {
         QOS_OF_MESSAGE,
         RETAIN,
         key("properties", TEMPLATES, Absent, "Version 5: user properties"),
+        key(
+            "content_type",
+            Kind::Template,
+            Absent,
+            "Version 5: what the payload is, such as `application/json`",
+        ),
+        key(
+            "response_topic",
+            Kind::Template,
+            Absent,
+            "Version 5: the topic that an answer goes to",
+        ),
+        key(
+            "correlation",
+            Kind::Template,
+            Absent,
+            "Version 5: by what the answer is known to belong to this message",
+        ),
+        key("expires", Kind::Duration, Absent, "Version 5: how long it is of use, in seconds"),
+        key("utf8", Kind::Bool, Text("false"), "Version 5: marks the payload as a text in UTF-8"),
     ]],
 };

@@ -1,8 +1,11 @@
 //! State of an MQTT connection besides its topics.
 
 use plan::expr::{Context, Template};
-use plan::{ChannelVerb, Delivery, MqttOpen};
-use proto::mqtt::{Client, Connect, Publish, Qos, Refusal, Subscribe, Version, Will};
+use plan::{ChannelVerb, Delivery, MqttAuthentication, MqttOpen};
+use proto::mqtt::{
+    Authentication, Client, Connect, MessageProperties, Publish, Qos, Refusal, Subscribe, Version,
+    Will,
+};
 use record::Outcome;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -15,6 +18,8 @@ pub(crate) struct Mqtt {
     pub(crate) bare: bool,
     /// The server had a session of this client.
     pub(crate) continued: bool,
+    /// How many parts of its authentication were sent besides the first.
+    answers_count: u16,
     /// Longest time without a packet of the client; 0: any.
     pub(crate) keep_alive_ns: u64,
     /// When the last one was sent.
@@ -33,6 +38,7 @@ impl Mqtt {
             client: Client::new(version, bytes_max),
             bare,
             continued: false,
+            answers_count: 0,
             keep_alive_ns: u64::from(keep_alive_s) * SECOND_NS,
             sent_ns: 0,
             lost: None,
@@ -57,6 +63,7 @@ impl Mqtt {
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
         self.keep_alive_ns = u64::from(keep_alive_s) * SECOND_NS;
+        self.answers_count = 0;
         let mut text = |template: &Template| {
             let mut text = Vec::new();
             let rendered = template.render(scope, &mut text);
@@ -67,6 +74,9 @@ impl Mqtt {
         let password = open.password.as_ref().map(&mut text).transpose()?;
         let topic = open.will.as_ref().map(|will| text(&will.topic));
         let topic = topic.transpose()?.unwrap_or_default();
+        let authentication = open.authentication.as_deref();
+        let data = authentication.and_then(|own| own.data.first());
+        let data = data.map(&mut text).transpose()?.unwrap_or_default();
         let mut payload = Vec::new();
         if let Some(will) = &open.will {
             let rendered = will.payload.render(scope, &mut payload);
@@ -87,9 +97,30 @@ impl Mqtt {
             clean: open.clean,
             session_expiry_s: open.session_expiry_s,
             will,
+            topic_aliases: open.topic_aliases,
+            authentication: authentication
+                .map(|own| Authentication { method: own.method.as_bytes(), data: &data }),
         };
         let written = self.client.connect(&connect, out);
         written.map_err(|error| error.to_string())
+    }
+
+    /// Appends the next part of the authentication, which the server wants. The error says why there is none.
+    pub(crate) fn answer(
+        &mut self,
+        own: &MqttAuthentication,
+        scope: &mut impl Context,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        self.answers_count = self.answers_count.saturating_add(1);
+        let part = own.data.get(usize::from(self.answers_count)).ok_or_else(|| {
+            let count = own.data.len();
+            format!("the server wants further data of `{}`: `data` has {count}", own.method)
+        })?;
+        let mut data = Vec::new();
+        part.render(scope, &mut data).map_err(|error| error.to_string())?;
+        let next = Authentication { method: own.method.as_bytes(), data: &data };
+        self.client.answer(&next, out).map_err(|error| error.to_string())
     }
 
     /// Appends the packet of a step: of a message with one topic, else with one filter or more. Returns its identifier; 0:
@@ -101,6 +132,7 @@ impl Mqtt {
         topics: &[&[u8]],
         payload: &[u8],
         properties: &[(&[u8], &[u8])],
+        about: MessageProperties<'_>,
         out: &mut Vec<u8>,
     ) -> Result<u16, Refusal> {
         match verb {
@@ -122,6 +154,7 @@ impl Mqtt {
                     qos: qos(delivery.qos),
                     retain: delivery.retain,
                     properties,
+                    about,
                 };
                 self.client.publish(&publish, out)
             }
