@@ -70,6 +70,18 @@ pub fn encode(protocol: Protocol, message: &OutgoingMessage<'_>, out: &mut Vec<u
     }
 }
 
+/// Appends a message whose payload is bytes. The error says why the protocol has none, or not this one.
+pub fn encode_bytes(
+    protocol: Protocol,
+    message: &OutgoingMessage<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
+    match protocol {
+        Protocol::Phoenix { arrays: true, .. } => phoenix::binary::encode(message, out),
+        _ => Err("binary messages are those of Phoenix 2.0.0".to_owned()),
+    }
+}
+
 /// Appends the text of a heartbeat, if the protocol has the client send one.
 pub fn heartbeat(protocol: Protocol, number: u32, out: &mut Vec<u8>) {
     match protocol {

@@ -5,7 +5,7 @@ mod topics;
 
 use plan::expr::{EvalError, Template};
 use plan::json::depth_note;
-use plan::{ChannelOp, ChannelVerb, Expect, Op, Pc, Protocol as ChannelProtocol};
+use plan::{ChannelOp, ChannelVerb, Expect, Op, Payload, Pc, Protocol as ChannelProtocol};
 use proto::ws::{Event, MessageKind};
 use record::Outcome;
 use record::schema::WorkKind;
@@ -152,6 +152,14 @@ impl<'p> Interpreter<'p> {
             joined_by: numbers.joined_by,
             wants_answer,
         };
+        if let Payload::Bytes(_) = op.payload {
+            let mut packed = Vec::new();
+            crate::channels::encode_bytes(protocol, &message, &mut packed)
+                .map_err(Unsent::Impossible)?;
+            let write = |out: &mut Vec<u8>| out.extend_from_slice(&packed);
+            self.conns.encode_message(slot, MessageKind::Binary, write);
+            return Ok(numbers.given_up.into_iter().collect());
+        }
         let write = |out: &mut Vec<u8>| crate::channels::encode(protocol, &message, out);
         self.conns.encode_message(slot, MessageKind::Text, write);
         if again

@@ -186,10 +186,30 @@ impl Checker<'_> {
         let Some(pushed) = self.fields(node, &PUSHED, "`push`") else {
             return;
         };
-        let payload = match pushed.get_or_default("payload") {
-            Some(node) if node.text() == Some("{}") => Some(Template::fixed("{}")),
-            Some(node) => self.json(&node, program),
-            None => None,
+        let payload = match (pushed.get("bytes"), pushed.get_or_default("payload")) {
+            (Some(bytes), _) if pushed.get("payload").is_some() => {
+                let error = self.diagnostics.error(
+                    "two-payloads",
+                    &bytes.place,
+                    "this message already has a payload",
+                );
+                error.hint("write `payload` or `bytes`");
+                None
+            }
+            (Some(bytes), _) => {
+                if !matches!(program.protocol, None | Some(Protocol::Phoenix { arrays: true, .. }))
+                {
+                    let message = "binary messages are those of Phoenix 2.0.0";
+                    let error = self.diagnostics.error("misplaced-key", &bytes.place, message);
+                    error.hint("leave out `vsn`, which is 2.0.0 then");
+                }
+                self.bytes(bytes, program).map(Payload::Bytes)
+            }
+            (None, Some(node)) if node.text() == Some("{}") => {
+                Some(Payload::Text(Template::fixed("{}")))
+            }
+            (None, Some(node)) => self.json(&node, program).map(Payload::Text),
+            (None, None) => None,
         };
         let topic = match pushed.get("topic") {
             Some(node) => self.template(node, Escape::None, program).map(Some),
@@ -212,7 +232,7 @@ impl Checker<'_> {
         };
         let action = performed.get("action");
         data.extend(action.map(|node| pair("action", node)));
-        let payload = self.json(&mapping(data, &node.place), program);
+        let payload = self.json(&mapping(data, &node.place), program).map(Payload::Text);
         let topic = match (performed.get("channel"), performed.key_place("params")) {
             (Some(channel), _) => self
                 .topic(channel, performed.get("params"), Some(Protocol::ActionCable), program)
@@ -231,7 +251,7 @@ impl Checker<'_> {
         let Some(emitted) = self.fields(node, &EMITTED, "`emit`") else {
             return;
         };
-        let payload = self.arguments(&emitted, program);
+        let payload = self.arguments(&emitted, program).map(Payload::Text);
         let topic = match emitted.get("namespace") {
             Some(node) => self.namespace(node, program).map(Some),
             None => Some(None),
@@ -244,7 +264,7 @@ impl Checker<'_> {
         let Some(invoked) = self.fields(node, &INVOKED, "`invoke`") else {
             return;
         };
-        let payload = self.arguments(&invoked, program);
+        let payload = self.arguments(&invoked, program).map(Payload::Text);
         self.pushed(
             invoked.get("method"),
             payload,
@@ -267,7 +287,7 @@ impl Checker<'_> {
     fn pushed(
         &mut self,
         event: Option<&Node>,
-        payload: Option<Template>,
+        payload: Option<Payload>,
         topic: Option<Option<Template>>,
         fields: &Fields<'_>,
         program: &mut Program,
@@ -282,7 +302,7 @@ impl Checker<'_> {
                 verb: ChannelVerb::Push,
                 topic,
                 event,
-                payload: Payload::Text(payload),
+                payload,
                 reply,
                 measure,
                 timeout_ns,

@@ -157,6 +157,12 @@ pub static PUSHED: Table = Table {
     groups: &[&[
         key("event", Kind::Template, Required, "The event's name"),
         key("payload", Kind::Json, Text("{}"), "Its payload"),
+        key(
+            "bytes",
+            Kind::List(&Kind::Map(&Kind::Template)),
+            Absent,
+            "The payload in binary form, instead of `payload`; parts as those of `send`",
+        ),
         key("topic", Kind::Template, Said("the one that was joined last"), "A joined topic"),
     ]],
 };

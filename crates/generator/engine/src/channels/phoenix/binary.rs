@@ -2,7 +2,7 @@
 //! them (`phoenix.js` 1.7, `serializer.js`): a kind, a byte with the length of each part, the parts
 //! one after the other, and the payload up to the end.
 
-use super::super::message::IncomingMessage;
+use super::super::message::{IncomingMessage, OutgoingMessage};
 use super::number;
 
 /// Kinds of messages.
@@ -13,6 +13,30 @@ const BROADCAST: u8 = 2;
 /// A binary message from the server. Its payload is bytes of the application's own.
 pub(crate) fn parse(message: &[u8]) -> IncomingMessage<'_> {
     meaning(message).unwrap_or(IncomingMessage::Broken)
+}
+
+/// Appends a push whose payload is bytes, as `binaryEncode` of the library's own client writes it. The error says which
+/// part has more bytes than a byte can say.
+pub(crate) fn encode(message: &OutgoingMessage<'_>, out: &mut Vec<u8>) -> Result<(), String> {
+    let numbers = [message.joined_by, message.number].map(|number| number.to_string());
+    let [joined_by, number] = numbers.each_ref().map(String::as_bytes);
+    let parts = [
+        ("number", joined_by),
+        ("number", number),
+        ("topic", message.topic),
+        ("event", message.event),
+    ];
+    out.push(PUSH);
+    for (name, part) in parts {
+        let length = u8::try_from(part.len());
+        let long = |_| format!("the {name} has more than 255 bytes, the most of a binary message");
+        out.push(length.map_err(long)?);
+    }
+    for (_, part) in parts {
+        out.extend_from_slice(part);
+    }
+    out.extend_from_slice(message.payload);
+    Ok(())
 }
 
 /// `None`: it is too short for what it states, or of an unknown kind.
@@ -73,6 +97,26 @@ mod tests {
         bytes.extend(parts.concat());
         bytes.extend(payload);
         bytes
+    }
+
+    /// The bytes of the client's own test (`serializer_test.js`), with another payload.
+    #[test]
+    fn a_push_is_written_as_the_client_does() {
+        let message = OutgoingMessage {
+            verb: plan::ChannelVerb::Push,
+            topic: b"t",
+            event: b"e",
+            payload: &[1, 0xff],
+            number: 1,
+            joined_by: 0,
+            wants_answer: false,
+        };
+        let mut out = Vec::new();
+        encode(&message, &mut out).unwrap();
+        assert_eq!(out, b"\0\x01\x01\x01\x0101te\x01\xff");
+        let topic = [b'a'; 256];
+        let long = encode(&OutgoingMessage { topic: &topic, ..message }, &mut out);
+        assert!(long.unwrap_err().starts_with("the topic has more than 255 bytes"));
     }
 
     #[test]
