@@ -66,6 +66,45 @@ fn cookies_return_to_their_origin() {
     assert_eq!(sent(&peer.requests, "cookie"), ["-", "-", "-", "own=1", "own=2; id=8", "-", "-"]);
 }
 
+/// A cookie without a path belongs to the directory of the request that set it, which is not kept: it is made again, with
+/// the values that it drew. The next request draws as if there had been no cookie.
+#[test]
+fn a_cookie_belongs_where_a_request_that_varies_went() {
+    let steps = "
+    - set: { a: \"${random(1, 1000000)}\" }
+    - { get: \"/${a}/set/${user + random(1, 9)}?q=${random(1, 9)}\" }
+    - { get: \"/${a}/set/other\" }
+    - { get: \"/${random(1, 1000000)}\" }";
+    let paths = |requests: &[String]| -> Vec<String> {
+        requests.iter().filter_map(|own| own.split(' ').nth(1)).map(str::to_owned).collect()
+    };
+    let mut found = Vec::new();
+    for redirects in [0, 10] {
+        for sets in [false, true] {
+            let mut peer = HttpPeer::new(
+                |_| MS,
+                |request: &str| match request.contains("?q=") && sets {
+                    true => response(
+                        "200 OK",
+                        "set-cookie: here=1\r\nset-cookie: all=1; path=/\r\n",
+                        "ok",
+                    ),
+                    false => ok("ok"),
+                },
+            );
+            run(&text(&format!("redirects: {redirects}"), steps), &mut peer);
+            let kept = match sets {
+                true => ["-", "here=1; all=1", "all=1"],
+                false => ["-"; 3],
+            };
+            assert_eq!(sent(&peer.requests, "cookie"), kept);
+            found.push(paths(&peer.requests));
+        }
+    }
+    found.dedup();
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
 #[test]
 fn every_user_has_its_own_jar_and_restarts_with_an_empty_one() {
     let text = "

@@ -495,6 +495,86 @@ fn messages_come_with_the_identifiers_of_subscriptions() {
     assert_eq!(subscribed.map(|(_, body)| &body[..]), Some(&expected[..]));
 }
 
+/// Each side names a topic once, and says its number then.
+#[test]
+fn topics_are_named_by_numbers_both_ways() {
+    let steps = "
+    - subscribe: rooms/1/said
+    - expect: { when: { topic: rooms/1/said, body: a }, as: first }
+    - expect: { when: { topic: rooms/1/said, body: b }, as: second }
+    - publish: { topic: q, payload: hi }
+    - publish: { topic: q, payload: ho }
+";
+    let named = [&[0x30, 19, 0, 12][..], b"rooms/1/said", &[3, 0x23, 0, 1], b"a"].concat();
+    let mut broker = Broker::new(|_, sent: &Sent| match sent.0 >> 4 {
+        1 => vec![send(&[0x20, 6, 0, 0, 3, 0x22, 0, 1])],
+        8 => vec![
+            send(&[0x90, 4, 0, 1, 0, 0]),
+            send(&named),
+            send(&[0x30, 7, 0, 0, 3, 0x23, 0, 1, b'b']),
+        ],
+        _ => vec![],
+    });
+    let opening = "version: 5\n      topic_aliases: 1";
+    let ran = run(&scenario(opening, steps), &mut broker);
+    assert_eq!(ran.total(|counts| counts.errors), 0, "{:?}", ran.details());
+    assert_eq!(
+        (ran.outcomes("first"), ran.outcomes("second")),
+        (vec![Outcome::Ok], vec![Outcome::Ok])
+    );
+    let published = broker.packets.iter().filter(|(first, _)| first >> 4 == 3);
+    let published: Vec<&[u8]> = published.map(|(_, body)| &body[..]).collect();
+    assert_eq!(published, [&b"\0\x01q\x03\x23\0\x01hi"[..], b"\0\0\x03\x23\0\x01ho"]);
+}
+
+/// A request and its answer, which know each other by what the request says.
+#[test]
+fn properties_of_messages_are_sent_and_saved() {
+    let steps = "
+    - subscribe: a
+    - publish: { topic: q, payload: hi, content_type: t, response_topic: a, correlation: \"c${user}\", expires: 5s, utf8: true }
+    - expect: { when: { topic: a }, save: { to: { header: correlation }, left: { header: expires } }, check: to == 'c0' and left == 4 }
+      as: answer
+";
+    let answer = b"\x30\x0f\0\x01a\x0a\x02\0\0\0\x04\x09\0\x02c0x";
+    let mut broker = Broker::new(|_, sent: &Sent| match sent.0 >> 4 {
+        1 => vec![send(&[0x20, 3, 0, 0, 0])],
+        8 => vec![send(&[0x90, 4, 0, 1, 0, 0])],
+        3 => vec![send(answer)],
+        _ => vec![],
+    });
+    let ran = run(&scenario("version: 5", steps), &mut broker);
+    assert_eq!(ran.outcomes("answer"), [Outcome::Ok], "{:?}", ran.details());
+    let published = broker.packets.iter().find(|(first, _)| first >> 4 == 3);
+    let expected = b"\0\x01q\x14\x01\x01\x02\0\0\0\x05\x03\0\x01t\x08\0\x01a\x09\0\x02c0hi";
+    assert_eq!(published.map(|(_, body)| &body[..]), Some(&expected[..]));
+}
+
+/// The second part of `data` answers the server; there is no third.
+#[test]
+fn a_method_of_authentication_may_have_several_parts() {
+    for (rounds, outcome) in [(0, Outcome::Ok), (1, Outcome::Ok), (2, Outcome::Rejected)] {
+        let mut asked = 0;
+        let mut broker = Broker::new(|_, sent: &Sent| match sent.0 >> 4 {
+            1 | 15 if asked < rounds => {
+                asked += 1;
+                vec![send(b"\xf0\x06\x18\x04\x15\0\x01M")]
+            }
+            1 | 15 => vec![send(&[0x20, 3, 0, 0, 0])],
+            _ => vec![],
+        });
+        let opening =
+            "version: 5\n      authentication: { method: M, data: [ \"a${user}\", \"b${user}\" ] }";
+        let ran = run(&scenario(opening, "    - think: 1s"), &mut broker);
+        assert_eq!(ran.outcomes("mqtt"), [outcome], "{:?}", ran.details());
+        let first = b"\x15\0\x01M\x16\0\x02a0";
+        assert!(broker.packets[0].1.windows(first.len()).any(|found| found == first));
+        if rounds > 0 {
+            assert_eq!(broker.packets[1], (0xf0, b"\x18\x09\x15\0\x01M\x16\0\x02b0".to_vec()));
+        }
+    }
+}
+
 /// What a session cannot send is an error of the scenario, not of the server.
 #[test]
 fn what_cannot_be_published_is_an_error_of_the_step() {
