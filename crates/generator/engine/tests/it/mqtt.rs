@@ -554,10 +554,10 @@ fn properties_of_messages_are_sent_and_saved() {
 #[test]
 fn a_method_of_authentication_may_have_several_parts() {
     for (rounds, outcome) in [(0, Outcome::Ok), (1, Outcome::Ok), (2, Outcome::Rejected)] {
-        let mut asked = 0;
+        let mut challenges = 0;
         let mut broker = Broker::new(|_, sent: &Sent| match sent.0 >> 4 {
-            1 | 15 if asked < rounds => {
-                asked += 1;
+            1 | 15 if challenges < rounds => {
+                challenges += 1;
                 vec![send(b"\xf0\x06\x18\x04\x15\0\x01M")]
             }
             1 | 15 => vec![send(&[0x20, 3, 0, 0, 0])],

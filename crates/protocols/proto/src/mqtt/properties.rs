@@ -149,7 +149,7 @@ pub struct MessageProperties<'a> {
     pub content_type: Option<&'a [u8]>,
     /// The topic that an answer goes to.
     pub response_topic: Option<&'a [u8]>,
-    /// By which whoever asked knows the answer.
+    /// What an answer repeats, so that it is known to belong to the message.
     pub correlation: Option<&'a [u8]>,
 }
 
