@@ -1,6 +1,6 @@
 //! What steps of MQTT compile to.
 
-use plan::{ChannelVerb, Op, Payload, Protocol, WsOpen};
+use plan::{ChannelVerb, Op, Payload, Protocol, Source, WsOpen};
 
 use crate::{compile_with, plan, with_steps};
 
@@ -88,6 +88,46 @@ fn topics_are_channels() {
     assert_eq!((delivery.qos, delivery.retain, delivery.properties.len()), (1, true, 1));
     assert!(matches!(push.payload, Payload::Bytes(_)));
     assert_eq!(leave.topic, None);
+}
+
+/// What version 5 adds: numbers for topics, authentication by a method, and properties of messages.
+#[test]
+fn clients_of_version_5_say_more() {
+    let steps = "- mqtt:
+  version: 5
+  topic_aliases: 10
+  authentication: { method: TOKEN, data: [ \"${env('TOKEN')}\", \"${env('PASSWORD')}\" ] }
+- publish: { topic: b, content_type: t, response_topic: \"a/${user}\", correlation: \"${user}\", expires: 5s, utf8: true }
+- expect: { when: { topic: a }, save: { to: { header: correlation } } }";
+    let ops = ops(steps);
+    let [Op::WsOpen(open), Op::Channel(push), Op::Expect(expect), ..] = &ops[..] else {
+        panic!("{ops:?}");
+    };
+    let mqtt = open.mqtt.as_ref().expect("it is MQTT");
+    assert_eq!(mqtt.topic_aliases, 10);
+    let own = mqtt.authentication.as_ref().expect("it has a method");
+    assert_eq!((own.method.as_str(), own.data.len()), ("TOKEN", 2));
+    let about = &push.delivery.as_ref().expect("it is MQTT").about;
+    assert_eq!((about.is_text, about.expiry_s), (true, Some(5)));
+    assert_eq!(about.content_type.as_ref().and_then(|own| own.as_static()), Some("t"));
+    assert!(about.response_topic.is_some() && about.correlation.is_some());
+    assert_eq!(expect.save[0].from, Source::Header("correlation".to_owned()));
+}
+
+#[test]
+fn what_a_client_cannot_do_is_refused() {
+    for (steps, code) in [
+        ("- mqtt:\n  topic_aliases: 3", "misplaced-key"),
+        ("- mqtt:\n  version: 5\n  topic_aliases: 1001", "bad-count"),
+        ("- mqtt:\n  version: 5\n  authentication: { method: scram-sha-256 }", "bad-method"),
+        ("- mqtt:\n- publish: { topic: a, correlation: x }", "misplaced-key"),
+        ("- mqtt:\n  version: 5\n- publish: { topic: a, response_topic: a/# }", "bad-topic"),
+        ("- mqtt:\n  version: 5\n- expect: { save: { x: { header: server } } }", "bad-save"),
+    ] {
+        let (plan, diagnostics) = compile_with(&with_steps(steps), &[]);
+        let codes: Vec<_> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+        assert!(plan.is_none() && codes == [code], "{steps}: {codes:?}");
+    }
 }
 
 /// What others get of a shared subscription is not lost.
