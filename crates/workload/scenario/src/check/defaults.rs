@@ -28,7 +28,9 @@ impl Checker<'_> {
                 self.note_cookies(&entry.key_place);
             }
         }
-        if !self.defaults.chooses_codings
+        let chooses_codings = self.defaults.chooses_codings
+            || entries("headers").iter().any(|entry| is_named(&entry.key, "accept-encoding"));
+        if !chooses_codings
             && let Some(entry) = entries("save").iter().find(|entry| saves_header(entry, CHANGED))
         {
             self.note_codings(&entry.key_place);

@@ -1,7 +1,7 @@
 //! Header lines (RFC 9110 §5, RFC 9112 §5).
 
 use super::super::case::{Act, Case, drip, flood, send};
-use super::{GET, answer, any, field, get};
+use super::{answer, any, field, get};
 
 /// A session that keeps none.
 const WITHOUT_COOKIES: &str = "{ cookies: false, steps: [ { get: AT, save: { seen: body } } ] }";
