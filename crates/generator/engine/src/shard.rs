@@ -24,7 +24,7 @@ use crate::conn::{Connections, Resolver};
 use crate::failures::Failed;
 use crate::interpreter::Interpreter;
 use crate::measure::{Delta, Recorder};
-use crate::schedule::arrivals::{Arrival, users_max};
+use crate::schedule::arrivals::{Arrival, Source, users_max};
 use crate::schedule::share::Share;
 use crate::scripts::Scripts;
 use crate::tables::budget::Budget;
@@ -110,7 +110,6 @@ impl<'p> Shard<'p> {
         users.scripts = Scripts::load(plan).map_err(SetupError::Script)?;
         let conns = Connections::new(plan, tls, wire_rng, capacity, &setup.buffers);
         let recorder = Recorder::new(plan, share.index as u16, setup.rows_max);
-        let last = plan.phases.last().filter(|last| last.until_done);
         let mut interpreter =
             Interpreter::new(plan, users, conns, recorder, &setup.buffers, &setup.meeting);
         if !plan.meetings.is_empty() {
@@ -121,7 +120,7 @@ impl<'p> Shard<'p> {
             admission: Admission::new(plan, share),
             interpreter,
             takers: Takers::of_plan(plan),
-            done_from_ns: last.map_or(u64::MAX, |last| last.start_ns),
+            done_from_ns: plan.done_from_ns().unwrap_or(u64::MAX),
             state: State::Running,
             drain_ns: plan.options.drain_ns,
             leaving: Vec::new(),
@@ -149,6 +148,7 @@ impl<'p> Shard<'p> {
         self.admission.put_first(Arrival {
             due_ns: 0,
             user: request.user,
+            source: Source::Single,
             session: request.session,
             repeats_until_ns: None,
             sessions: None,
@@ -276,7 +276,7 @@ impl<'p> Shard<'p> {
         let mut user = User::new(self.plan.seed, arrival.user, arrival.session, arrival.due_ns);
         user.repeats_until_ns = arrival.repeats_until_ns.unwrap_or(0);
         for takers in &self.takers {
-            if let Some(rows) = takers.rows(arrival.user) {
+            if let Some(rows) = takers.rows(&arrival) {
                 self.interpreter.meeting.stock().bring_rows(takers.data, rows);
             }
         }

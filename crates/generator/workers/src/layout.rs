@@ -4,7 +4,7 @@ use driver::real::WaitMode;
 use machine::loops::{LOOPS_MAX, connections_per_loop};
 use plan::Plan;
 use plan::expr::{Expr, Value};
-use plan::{HttpConnections, HttpVersion, Mode, Op, PhaseKind, Session, Visits};
+use plan::{HttpConnections, HttpVersion, Mode, Op, Phase, PhaseKind, Session, Visits};
 
 /// The assumed time of a request if nothing is known of the target.
 const EXCHANGE_S: f64 = 0.05;
@@ -46,10 +46,18 @@ pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> La
 /// (Little 1961), at most all of them.
 fn users_at_once(plan: &Plan) -> f64 {
     let stay_s = plan.sessions.iter().map(|s| stay(s, plan)).fold(0.0, f64::max);
+    let present: f64 = plan.arrivals().map(|phases| users_of(phases, stay_s)).sum();
+    let users = present + plan.singles.len() as f64;
+    let each = plan.sessions.iter().map(|s| connections_max(s, plan)).max();
+    users * f64::from(each.unwrap_or(1))
+}
+
+/// An estimate of how many users of a population are present at once, if a session lasts this long.
+fn users_of(phases: &[Phase], stay_s: f64) -> f64 {
     let mut total = 0.0;
     let mut rate_max = 0.0_f64;
     let mut closed = 0.0_f64;
-    for phase in &plan.phases {
+    for phase in phases {
         if let PhaseKind::Closed(population) = phase.kind {
             closed = closed.max(population.most() as f64);
         }
@@ -58,9 +66,7 @@ fn users_at_once(plan: &Plan) -> f64 {
             rate_max = rate_max.max(phase.rate_max_per_s());
         }
     }
-    let users = closed + plan.singles.len() as f64 + total.min(rate_max * stay_s);
-    let each = plan.sessions.iter().map(|s| connections_max(s, plan)).max();
-    users * f64::from(each.unwrap_or(1))
+    closed + total.min(rate_max * stay_s)
 }
 
 /// The number of connections that a user has to its target at once: more than one for its branches over HTTP/1.1.

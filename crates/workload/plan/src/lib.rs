@@ -28,6 +28,7 @@ mod numbered;
 mod once;
 mod options;
 mod phases;
+mod populations;
 pub mod prices;
 pub mod probes;
 mod reconnect;
@@ -66,6 +67,7 @@ pub use phases::{
     Iterations, Phase, PhaseKind, Population, RATE_MAX_PER_S, START_SLACK, Series, Single, Spacing,
     Trace, closed_until_ns,
 };
+pub use populations::{NamedPopulation, POPULATION};
 pub use reconnect::{Backoff, Jitter, Pauses, WsReconnect};
 pub use regions::{REGION, RecordedMeasures, Region};
 pub use script::{Script, ScriptFile, ScriptOp, ScriptStep};
@@ -134,8 +136,12 @@ pub struct Plan {
     pub meetings: Meetings,
     /// Messages that the server pushes, tried in order.
     pub messages: Vec<PushedMessage>,
-    /// The phases in order, gapless from 0.
+    /// The phases in order, gapless from 0: the stretches of the run, and the arrivals of its users unless there are
+    /// [`Plan::populations`].
     pub phases: Vec<Phase>,
+    /// Populations with names, side by side. Their users come instead of those of the phases; empty: there is one
+    /// population, without a name.
+    pub populations: Vec<NamedPopulation>,
     /// Users that start at times of their own, beside the phases; in the order of their times.
     pub singles: Vec<Single>,
     /// Run-wide settings.
@@ -220,12 +226,17 @@ impl Plan {
         self.phases.last().map_or(0, Phase::end_ns)
     }
 
-    /// The end of a run whose last phase is over as soon as all users are done, if the target takes no time; of any other
-    /// run its end. Sessions take their mean time.
+    /// The end of a run that is over as soon as all users are done, if the target takes no time; of any other run its end.
+    /// Sessions take their mean time.
     pub fn least_end_ns(&self) -> u64 {
-        let Some(last) = self.phases.last().filter(|last| last.until_done) else {
-            return self.end_ns();
-        };
+        let lasts = self.arrivals().filter_map(<[Phase]>::last);
+        lasts.map(|last| self.least_end_of(last)).max().unwrap_or(0)
+    }
+
+    fn least_end_of(&self, last: &Phase) -> u64 {
+        if !last.until_done {
+            return last.end_ns();
+        }
         let users = last.users_planned().max(1.0);
         let rounds =
             last.sessions_planned().map_or(1.0, |sessions| (sessions as f64 / users).ceil());
@@ -235,9 +246,10 @@ impl Plan {
         last.start_ns + ((rounds * length_ns) as u64).min(last.duration_ns)
     }
 
-    /// How many users all phases together are expected to start.
+    /// How many users all populations together are expected to start.
     pub fn users_planned(&self) -> f64 {
-        self.phases.iter().map(Phase::users_planned).sum::<f64>() + self.singles.len() as f64
+        let planned: f64 = self.arrivals().flatten().map(Phase::users_planned).sum();
+        planned + self.singles.len() as f64
     }
 
     /// True if a threshold needs to know how long sessions take.
@@ -252,7 +264,7 @@ impl Plan {
 
     /// Whether any user may run the session of this number.
     pub fn has_users_of(&self, session: usize) -> bool {
-        self.phases.iter().any(|phase| self.phase_has_users_of(phase, session))
+        self.arrivals().flatten().any(|phase| self.phase_has_users_of(phase, session))
             || self.singles.iter().any(|single| single.session.index() == session)
     }
 

@@ -58,6 +58,7 @@ impl Plan {
             iterations: None,
             until_done: true,
         }];
+        self.populations.clear();
         self.singles.clear();
         // Nobody else will come.
         for rendezvous in &mut self.meetings.rendezvous {

@@ -187,7 +187,7 @@ fn opened(args: &CapacityArgs) -> Result<Search, Failure> {
 
 /// Runs that are shorter than a session never get to its last steps at full load.
 fn long_enough(plan: &Plan) -> Result<(), Failure> {
-    let longest = plan.phases.iter().map(|phase| phase.duration_ns).max();
+    let longest = plan.arrivals().flatten().map(|phase| phase.duration_ns).max();
     let sessions = plan.sessions.iter().filter(|session| session.weight > 0.0);
     let length = sessions.map(Session::length_mean_ns).fold(0.0, f64::max);
     let longest = longest.unwrap_or(0) as f64;

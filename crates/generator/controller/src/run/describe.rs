@@ -85,7 +85,7 @@ impl RunStart<'_> {
             sessions: plan.sessions.iter().map(|session| session.name.clone()).collect(),
             steps: steps(plan),
             expects_overload: plan.expects_overload,
-            phases: plan.phases.iter().map(phase).collect(),
+            phases: plan.phases.iter().map(|one| phase(plan, one)).collect(),
             tls_unverified: !plan.options.tls.verify && plan.endpoints.iter().any(|e| e.tls),
         };
         secrets.hide_in_info(&mut info);
@@ -176,15 +176,34 @@ fn measure(measure: &plan::Measure) -> MeasureInfo {
     }
 }
 
-fn phase(phase: &Phase) -> PhaseInfo {
+fn phase(plan: &Plan, phase: &Phase) -> PhaseInfo {
+    let is_only = plan.populations.is_empty();
     PhaseInfo {
         name: phase.name.clone(),
-        kind: kind(phase).to_owned(),
+        kind: if is_only { kind(phase) } else { kind_of_all(plan, phase) }.to_owned(),
         start_ns: phase.start_ns,
         end_ns: phase.end_ns(),
-        users_planned: phase.users_planned(),
-        sessions_planned: phase.sessions_planned(),
+        users_planned: plan.users_planned_in(phase),
+        // Sessions are counted over all populations, so how many of them are the phase's own is not known.
+        sessions_planned: phase.sessions_planned().filter(|_| is_only),
     }
+}
+
+/// The kind of a phase in which all populations come: random if one of them is, and closed if all are. A closed population
+/// that begins or ends meanwhile changes the number of users, as a ramp does.
+fn kind_of_all(plan: &Plan, phase: &Phase) -> &'static str {
+    let meanwhile = plan.arrivals().flatten();
+    let meanwhile = meanwhile
+        .filter(|other| other.start_ns < phase.end_ns() && phase.start_ns < other.end_ns());
+    let kinds = meanwhile.map(|other| match kind(other) {
+        "closed" if other.start_ns > phase.start_ns || other.end_ns() < phase.end_ns() => {
+            "closed-ramp"
+        }
+        kind => kind,
+    });
+    let kinds: Vec<&str> = kinds.collect();
+    let by_weight = ["poisson", "rate", "closed-ramp", "closed"];
+    by_weight.into_iter().find(|kind| kinds.contains(kind)).unwrap_or("hold")
 }
 
 fn kind(phase: &Phase) -> &'static str {

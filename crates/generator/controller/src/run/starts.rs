@@ -5,9 +5,8 @@ use record::schema::SeriesRow;
 
 /// Users that the plan starts by `at_ns`, restarts aside.
 pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
-    let phases = plan.phases.iter().map(|phase| phase.users_by(at_ns));
     let singles = plan.singles.iter().filter(|single| single.due_ns < at_ns);
-    phases.sum::<f64>() + singles.count() as f64
+    plan.users_by(at_ns) + singles.count() as f64
 }
 
 /// Users that the plan starts between two moments, in whole numbers whose sum over a run is right; restarts aside.

@@ -3,6 +3,9 @@
 //! Every shard walks the whole process and keeps its share, so the users of a run are the same
 //! whatever the number of shards. If a user's start time follows from its number, the users of other
 //! shards are skipped at once: with a hundred loops, visiting them would cost more than the own ones.
+//!
+//! Populations side by side start their users independently of each other. Users are numbered in the order in which all
+//! of them come.
 
 use plan::Plan;
 use plan::{Iterations, Phase, PhaseKind, START_SLACK, SessionId, Spacing, Trace, closed_until_ns};
@@ -14,9 +17,10 @@ use crate::schedule::share::Share;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     pub due_ns: u64,
-    /// Users are numbered through the whole run: single ones from 0, then those of the phases, each
+    /// Users are numbered through the whole run: single ones from 0, then those of the populations, each
     /// in the order they are due.
     pub user: u64,
+    pub source: Source,
     pub session: SessionId,
     /// Until when a user of a closed population restarts its session whenever it ends.
     pub repeats_until_ns: Option<u64>,
@@ -24,12 +28,27 @@ pub struct Arrival {
     pub sessions: Option<SessionsPart>,
 }
 
+/// Whose user starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A user with a start of its own.
+    Single,
+    /// A population's user.
+    Population {
+        /// Number of the population.
+        population: usize,
+        /// The user's number among those of the population, from 0.
+        number: u64,
+    },
+}
+
 /// The part of a user in the sessions that the users of a closed phase begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionsPart {
     /// At least 1: its first.
     pub count: u64,
-    /// The phase with whose other users it shares them; `None`: they are its own.
+    /// The phase with whose other users it shares them, by its number among those of all populations; `None`: they are
+    /// its own.
     pub phase: Option<usize>,
 }
 
@@ -55,30 +74,66 @@ struct Stream<'p> {
     next: Option<(u64, &'p Phase)>,
 }
 
+/// A start of a population, of any share.
+#[derive(Debug, Clone, Copy)]
+struct Start<'p> {
+    due_ns: u64,
+    /// The phase that it is of; of phases side by side the one among them.
+    phase: &'p Phase,
+    /// The number of the population's phase.
+    phase_number: usize,
+    /// Its number among the starts of that phase.
+    number_in_phase: u64,
+    /// Its number among the starts of the population.
+    number: u64,
+}
+
+/// The starts of one population.
+#[derive(Debug)]
+struct Course<'p> {
+    /// The population's number.
+    population: usize,
+    /// How many phases the populations before it have.
+    phases_before: usize,
+    phases: &'p [Phase],
+    seed: u64,
+    walk: Walk<'p>,
+    /// The phases side by side, if the current phase has such.
+    streams: Vec<Stream<'p>>,
+    /// Starts so far.
+    started_count: u64,
+}
+
 /// The starts of one shard's users, in the order they are due.
 #[derive(Debug)]
 pub struct Arrivals<'p> {
     plan: &'p Plan,
     share: Share,
-    walk: Walk<'p>,
-    /// The phases side by side, if a phase has such.
-    streams: Vec<Stream<'p>>,
+    /// Those of each population.
+    courses: Vec<Course<'p>>,
+    /// The next start of each of several populations; empty: none was looked for.
+    upcoming: Vec<Option<Start<'p>>>,
     user: u64,
     /// The next of [`Plan::singles`]; they have the first numbers, in the order of their times.
     single: usize,
-    /// The phases' next start, if it is known.
+    /// The populations' next start, if it is known.
     phased: Option<Arrival>,
     phases_over: bool,
 }
 
 impl<'p> Arrivals<'p> {
     pub fn new(plan: &'p Plan, share: Share) -> Arrivals<'p> {
-        let rng = Rng::new(plan.seed, 0, Purpose::Arrivals);
+        let mut phases_before = 0;
+        let courses = plan.arrivals().enumerate().map(|(population, phases)| {
+            let course = Course::new(plan.seed, population, phases_before, phases);
+            phases_before += phases.len();
+            course
+        });
         Arrivals {
             plan,
             share,
-            walk: Walk::new(&plan.phases, rng),
-            streams: Vec::new(),
+            courses: courses.collect(),
+            upcoming: Vec::new(),
             user: plan.singles.len() as u64,
             single: 0,
             phased: None,
@@ -99,41 +154,160 @@ impl<'p> Arrivals<'p> {
         Some(Arrival {
             due_ns: single.due_ns,
             user: self.single as u64,
+            source: Source::Single,
             session: single.session,
             repeats_until_ns: None,
             sessions: None,
         })
     }
 
-    /// Skips users of other shards, up to the end of the phase.
-    fn skip_others(&mut self, phase: &Phase) {
+    /// The next start of the populations, with the number of its own; of any share, but for those of other shards that
+    /// can be skipped.
+    fn next_start(&mut self) -> Option<(usize, Start<'p>)> {
+        let [only] = &mut self.courses[..] else {
+            return self.next_of_several();
+        };
+        loop {
+            let phase = only.phase()?;
+            self.user += only.skip_others(phase, self.share, self.user);
+            if let Some(start) = only.next_in(phase) {
+                return Some((0, start));
+            }
+            only.next_phase();
+        }
+    }
+
+    /// The earliest start of several populations, of two at once that of the first. Whose number a user has depends on
+    /// all of them, so none is skipped.
+    fn next_of_several(&mut self) -> Option<(usize, Start<'p>)> {
+        if self.upcoming.is_empty() {
+            self.upcoming = self.courses.iter_mut().map(Course::next).collect();
+        }
+        let due_ns = |next: &Option<Start<'_>>| next.map_or(u64::MAX, |start| start.due_ns);
+        let upcoming = self.upcoming.iter().enumerate();
+        let (population, _) = upcoming.min_by_key(|(_, next)| due_ns(next))?;
+        let next = self.courses[population].next();
+        let start = std::mem::replace(&mut self.upcoming[population], next)?;
+        Some((population, start))
+    }
+}
+
+impl<'p> Course<'p> {
+    fn new(
+        seed: u64,
+        population: usize,
+        phases_before: usize,
+        phases: &'p [Phase],
+    ) -> Course<'p> {
+        let rng = Rng::new(seed, stream_number(population, 0, 0), Purpose::Arrivals);
+        Course {
+            population,
+            phases_before,
+            phases,
+            seed,
+            walk: Walk::new(phases, rng),
+            streams: Vec::new(),
+            started_count: 0,
+        }
+    }
+
+    /// The current phase; `None`: all are over.
+    fn phase(&self) -> Option<&'p Phase> {
+        self.phases.get(self.walk.phase)
+    }
+
+    fn next_phase(&mut self) {
+        self.walk.next_phase();
+        self.streams.clear();
+    }
+
+    /// The next start of any share.
+    fn next(&mut self) -> Option<Start<'p>> {
+        loop {
+            let next = self.next_in(self.phase()?);
+            if next.is_some() {
+                return next;
+            }
+            self.next_phase();
+        }
+    }
+
+    /// The next start in the current phase; `None`: it has no more.
+    fn next_in(&mut self, phase: &'p Phase) -> Option<Start<'p>> {
+        let (due_ns, part) = match &phase.kind {
+            PhaseKind::Together(streams) => self.next_of_streams(streams)?,
+            _ => (self.walk.next_due_ns(phase)?, phase),
+        };
+        let start = Start {
+            due_ns,
+            phase: part,
+            phase_number: self.walk.phase,
+            number_in_phase: self.walk.started_count,
+            number: self.started_count,
+        };
+        self.walk.started_count += 1;
+        self.started_count += 1;
+        Some(start)
+    }
+
+    /// Skips users of other shards than this share's, up to the end of the current phase; returns how many. `user`: the
+    /// number of the next one.
+    fn skip_others(&mut self, phase: &Phase, share: Share, user: u64) -> u64 {
         let Some(count) = count_by_number(phase) else {
-            return;
+            return 0;
         };
         let left = count.saturating_sub(self.walk.started_count);
-        let others = self.share.gap(self.user, left);
-        self.user += others;
+        let others = share.gap(user, left);
         self.walk.started_count += others;
+        self.started_count += others;
+        others
     }
 
     /// The next start of phases side by side: the earliest of theirs, of two at once that of the first.
     fn next_of_streams(&mut self, streams: &'p [Vec<Phase>]) -> Option<(u64, &'p Phase)> {
         if self.streams.is_empty() {
-            let seed = self.plan.seed;
-            let phase = self.walk.phase as u64 + 1;
             let begun = streams.iter().enumerate().map(|(number, phases)| {
-                let rng = Rng::new(seed, phase << 32 | number as u64, Purpose::Arrivals);
+                let number = stream_number(self.population, self.walk.phase + 1, number);
+                let rng = Rng::new(self.seed, number, Purpose::Arrivals);
                 let mut walk = Walk::new(phases, rng);
                 let next = walk.next();
                 Stream { walk, next }
             });
-            self.streams.extend(begun);
+            self.streams = begun.collect();
         }
         let due_ns = |stream: &Stream<'p>| stream.next.map_or(u64::MAX, |next| next.0);
         let earliest = self.streams.iter_mut().min_by_key(|stream| due_ns(stream))?;
         let next = earliest.walk.next();
         std::mem::replace(&mut earliest.next, next)
     }
+
+    /// Until when the user of this start repeats its session, if it is of a closed phase.
+    fn repeats_until_ns(&self, start: &Start<'_>) -> Option<u64> {
+        let PhaseKind::Closed(population) = start.phase.kind else {
+            return None;
+        };
+        let place = population.place(start.number_in_phase);
+        closed_until_ns(&self.phases[start.phase_number..], place)
+    }
+
+    /// The sessions that the user of this start brings.
+    fn sessions_part(&self, start: &Start<'_>) -> Option<SessionsPart> {
+        let PhaseKind::Closed(population) = &start.phase.kind else {
+            return None;
+        };
+        let iterations = start.phase.iterations?;
+        let is_shared = matches!(iterations, Iterations::Shared(_));
+        Some(SessionsPart {
+            count: iterations.part(start.number_in_phase, population.starts()),
+            phase: is_shared.then_some(self.phases_before + start.phase_number),
+        })
+    }
+}
+
+/// The number of a stream of random draws: that of a population, or of one of several phases side by side in its phase of
+/// this number, counted from 1.
+fn stream_number(population: usize, phase: usize, number: usize) -> u64 {
+    (population as u64) << 56 | (phase as u64) << 32 | number as u64
 }
 
 impl<'p> Walk<'p> {
@@ -223,55 +397,25 @@ impl Iterator for Arrivals<'_> {
 }
 
 impl Arrivals<'_> {
-    /// Until when the user that was started last repeats its session, if it is of a closed phase.
-    fn repeats_until_ns(&self, phase: &Phase) -> Option<u64> {
-        let PhaseKind::Closed(population) = phase.kind else {
-            return None;
-        };
-        let place = population.place(self.walk.started_count - 1);
-        closed_until_ns(&self.plan.phases[self.walk.phase..], place)
-    }
-
-    /// The sessions that the user brings that was started last.
-    fn sessions_part(&self, phase: &Phase) -> Option<SessionsPart> {
-        let PhaseKind::Closed(population) = &phase.kind else {
-            return None;
-        };
-        let iterations = phase.iterations?;
-        let number = self.walk.started_count - 1;
-        let is_shared = matches!(iterations, Iterations::Shared(_));
-        Some(SessionsPart {
-            count: iterations.part(number, population.starts()),
-            phase: is_shared.then_some(self.walk.phase),
-        })
-    }
-
-    /// The next start of the phases.
+    /// The next start of the populations.
     fn next_of_phases(&mut self) -> Option<Arrival> {
         loop {
-            let phase = self.plan.phases.get(self.walk.phase)?;
-            self.skip_others(phase);
-            let next = match &phase.kind {
-                PhaseKind::Together(streams) => self.next_of_streams(streams),
-                _ => self.walk.next_due_ns(phase).map(|due_ns| (due_ns, phase)),
-            };
-            let Some((due_ns, phase)) = next else {
-                self.walk.next_phase();
-                self.streams.clear();
-                continue;
-            };
+            let (population, start) = self.next_start()?;
             let user = self.user;
             self.user += 1;
-            self.walk.started_count += 1;
-            if self.share.takes(user) {
-                return Some(Arrival {
-                    due_ns,
-                    user,
-                    session: phase.session.unwrap_or_else(|| draw_session(self.plan, phase, user)),
-                    repeats_until_ns: self.repeats_until_ns(phase),
-                    sessions: self.sessions_part(phase),
-                });
+            if !self.share.takes(user) {
+                continue;
             }
+            let phase = start.phase;
+            let course = &self.courses[population];
+            return Some(Arrival {
+                due_ns: start.due_ns,
+                user,
+                source: Source::Population { population, number: start.number },
+                session: phase.session.unwrap_or_else(|| draw_session(self.plan, phase, user)),
+                repeats_until_ns: course.repeats_until_ns(&start),
+                sessions: course.sessions_part(&start),
+            });
         }
     }
 }
@@ -339,6 +483,6 @@ pub fn by_weight(
 
 /// An upper estimate of how many users are present at once: all that ever start, per shard.
 pub fn users_max(plan: &Plan) -> u64 {
-    plan.phases.iter().map(|p| p.users_planned().ceil() as u64).sum::<u64>()
-        + plan.singles.len() as u64
+    let planned = plan.arrivals().flatten().map(|phase| phase.users_planned().ceil() as u64);
+    planned.sum::<u64>() + plan.singles.len() as u64
 }

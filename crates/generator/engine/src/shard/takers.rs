@@ -5,7 +5,7 @@ use std::ops::Range;
 use plan::{Op, Order, Plan, Session};
 
 use crate::meeting::Rows;
-use crate::schedule::arrivals::users_max;
+use crate::schedule::arrivals::{Arrival, Source, users_max};
 
 /// The users of a run that may take rows of one table. Its rows are dealt among these.
 #[derive(Debug)]
@@ -13,10 +13,18 @@ pub(super) struct Takers {
     /// The number of the data in the plan.
     pub(super) data: usize,
     rows_count: u64,
-    /// Their numbers as planned, ascending.
-    users: Vec<Range<u64>>,
+    users: Vec<TakingUsers>,
     /// Number of them; 0: one user is traced, and nobody else comes.
     users_count: u64,
+}
+
+/// Users that may take rows, in a row.
+#[derive(Debug)]
+struct TakingUsers {
+    /// Their population's number; `None`: they are single ones.
+    population: Option<usize>,
+    /// Their numbers in it as planned, or those of single users.
+    numbers: Range<u64>,
 }
 
 impl Takers {
@@ -30,33 +38,43 @@ impl Takers {
             Takers {
                 data: number,
                 rows_count: data.table.rows_count() as u64,
-                users_count: users.iter().map(|users| users.end - users.start).sum(),
+                users_count: users.iter().map(TakingUsers::count).sum(),
                 users,
             }
         });
         takers.filter(|takers| takers.users_count > 0 || !has_users).collect()
     }
 
-    /// The rows of the user of this number; `None`: it has none.
-    pub(super) fn rows(&self, user: u64) -> Option<Rows> {
+    /// The rows of the user that arrives; `None`: it has none.
+    pub(super) fn rows(&self, arrival: &Arrival) -> Option<Rows> {
         if self.users_count == 0 {
-            return Rows::all_from(user, self.rows_count);
+            return Rows::all_from(arrival.user, self.rows_count);
         }
+        let (population, number) = match arrival.source {
+            Source::Single => (None, arrival.user),
+            Source::Population { population, number } => (Some(population), number),
+        };
         let mut before = 0;
         for users in &self.users {
-            if users.contains(&user) {
-                let place = before + user - users.start;
+            if users.population == population && users.numbers.contains(&number) {
+                let place = before + number - users.numbers.start;
                 return Rows::of_user(place, self.users_count, self.rows_count);
             }
-            before += users.end - users.start;
+            before += users.count();
         }
         None
     }
 }
 
-/// The users that may take rows of the data of this number: single ones, then those of phases, numbered as they are
-/// due. Chance may start more or fewer in a phase; then some of the numbers are those of the next one.
-fn users_of(plan: &Plan, data: usize) -> Vec<Range<u64>> {
+impl TakingUsers {
+    fn count(&self) -> u64 {
+        self.numbers.end - self.numbers.start
+    }
+}
+
+/// The users that may take rows of the data of this number: single ones, then those of the phases of each population,
+/// numbered as they are due. Chance may start more or fewer in a phase; then some of the numbers are those of the next one.
+fn users_of(plan: &Plan, data: usize) -> Vec<TakingUsers> {
     let takes = |session: &Session| {
         session.ops.iter().any(|op| matches!(op, Op::Feed(feed) if feed.data.index() == data))
     };
@@ -64,13 +82,18 @@ fn users_of(plan: &Plan, data: usize) -> Vec<Range<u64>> {
     let taking: Vec<usize> = taking.map(|(number, _)| number).collect();
     let singles = (0..).zip(&plan.singles);
     let singles = singles.filter(|(_, single)| taking.contains(&single.session.index()));
-    let mut users: Vec<Range<u64>> = singles.map(|(number, _)| number..number + 1).collect();
-    let mut next = plan.singles.len() as u64;
-    for phase in &plan.phases {
-        let first = next;
-        next += phase.users_planned().ceil() as u64;
-        if next > first && taking.iter().any(|&session| plan.phase_has_users_of(phase, session)) {
-            users.push(first..next);
+    let singles = singles
+        .map(|(number, _)| TakingUsers { population: None, numbers: number..number + 1 });
+    let mut users: Vec<TakingUsers> = singles.collect();
+    for (population, phases) in plan.arrivals().enumerate() {
+        let mut next = 0;
+        for phase in phases {
+            let first = next;
+            next += phase.users_planned().ceil() as u64;
+            if next > first && taking.iter().any(|&session| plan.phase_has_users_of(phase, session))
+            {
+                users.push(TakingUsers { population: Some(population), numbers: first..next });
+            }
         }
     }
     users

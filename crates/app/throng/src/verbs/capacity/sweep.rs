@@ -110,7 +110,7 @@ fn accepted(
 
 /// Requires a closed load. An open load follows its own rate, whatever the target is capable of.
 fn closed(plan: &Plan) -> Result<(), Failure> {
-    let mut phases = plan.phases.iter().flat_map(plan::Phase::parts);
+    let mut phases = plan.arrivals().flatten().flat_map(plan::Phase::parts);
     match phases.find(|phase| phase.is_open()) {
         Some(phase) => Err(Failure::hinted(
             Exit::Data,
