@@ -1,6 +1,6 @@
 //! The load that a scenario plans, in words and as a small plot over time.
 
-use plan::{Phase, PhaseKind, Spacing};
+use plan::{Phase, PhaseKind, Plan, Spacing};
 
 use crate::style::{INDENT, Line, Style, wrap};
 
@@ -15,13 +15,36 @@ const EIGHTHS: usize = 8;
 /// Most phases that the words describe.
 const PHASES_SAID_MAX: usize = 6;
 
-/// The load of these phases: a sentence, a plot of the rate at which users start, and one of users whose number is
-/// fixed, above one axis of time.
-pub fn planned(phases: &[Phase], columns: usize, style: Style) -> String {
-    let said = format!("load: {}", in_words(phases));
+/// Users who arrive by phases one after the other.
+#[derive(Clone, Copy)]
+struct Arriving<'p> {
+    /// Empty: they have no name.
+    population: &'p str,
+    phases: &'p [Phase],
+}
+
+/// The load of a plan: a sentence for each population, a plot of the rate at which its users start, and one of users whose
+/// number is fixed, all above one axis of time.
+pub fn planned(plan: &Plan, columns: usize, style: Style) -> String {
+    let names = plan.populations.iter().map(|population| population.name.as_str());
+    let names = names.chain(std::iter::repeat(""));
+    let all = plan.arrivals().zip(names);
+    let all: Vec<Arriving<'_>> =
+        all.map(|(phases, population)| Arriving { population, phases }).collect();
+    rendered(&all, columns, style)
+}
+
+fn rendered(all: &[Arriving<'_>], columns: usize, style: Style) -> String {
     let room = columns.saturating_sub(INDENT.len()).max(1);
-    let said = wrap(&said, room).into_iter().map(|line| format!("{INDENT}{line}"));
-    let lines = said.chain(plots(phases, columns, style));
+    let said = all.iter().flat_map(|arriving| {
+        let of = match arriving.population {
+            "" => String::new(),
+            name => format!(" of {name}"),
+        };
+        wrap(&format!("load{of}: {}", in_words(arriving.phases)), room)
+    });
+    let said = said.map(|line| format!("{INDENT}{line}"));
+    let lines = said.chain(plots(all, columns, style));
     lines.map(|line| Line::default().text(line).render(columns, style) + "\n").collect()
 }
 
@@ -155,24 +178,28 @@ fn users_in(phases: &[Phase], slot: Slot) -> f64 {
 }
 
 /// The plots and their axis; nothing if nobody comes.
-fn plots(phases: &[Phase], columns: usize, style: Style) -> Vec<String> {
+fn plots(all: &[Arriving<'_>], columns: usize, style: Style) -> Vec<String> {
     // The label, a blank, and the line beside the plot.
     let beside = INDENT.len() + LABEL_COLUMNS + 2;
     let width = columns.saturating_sub(beside).clamp(1, PLOT_COLUMNS);
-    let end_ns = phases.iter().map(Phase::end_ns).max().unwrap_or(0);
+    let phases = all.iter().flat_map(|arriving| arriving.phases);
+    let end_ns = phases.map(Phase::end_ns).max().unwrap_or(0);
     let bound = |number: usize| (end_ns as f64 * number as f64 / width as f64) as u64;
     let slots = (0..width).map(|number| Slot { from_ns: bound(number), to_ns: bound(number + 1) });
-    let rates: Vec<f64> = slots.clone().map(|slot| rate_in(phases, slot)).collect();
-    let users: Vec<f64> = slots.map(|slot| users_in(phases, slot)).collect();
-    let mut lines = Vec::new();
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-    let top = most(&rates);
-    if top > 0.0 {
-        lines.extend(plot(&rates, top, &rate(top), style));
-    }
-    let top = most(&users);
-    if top > 0.0 {
-        lines.extend(plot(&users, top, &units::counted(top as u64, "user"), style));
+    let mut lines = Vec::new();
+    for Arriving { population, phases } in all.iter().copied() {
+        let rates: Vec<f64> = slots.clone().map(|slot| rate_in(phases, slot)).collect();
+        let top = most(&rates);
+        if top > 0.0 {
+            lines.extend(plot(&rates, top, [&rate(top), population], style));
+        }
+        let users: Vec<f64> = slots.clone().map(|slot| users_in(phases, slot)).collect();
+        let top = most(&users);
+        if top > 0.0 {
+            let label = units::counted(top as u64, "user");
+            lines.extend(plot(&users, top, [&label, population], style));
+        }
     }
     if lines.is_empty() {
         return lines;
@@ -187,8 +214,8 @@ fn plots(phases: &[Phase], columns: usize, style: Style) -> Vec<String> {
     lines
 }
 
-/// Values from 0 to `top`, a column each.
-fn plot(values: &[f64], top: f64, label: &str, style: Style) -> Vec<String> {
+/// Values from 0 to `top`, a column each. The labels stand beside the first rows.
+fn plot(values: &[f64], top: f64, labels: [&str; 2], style: Style) -> Vec<String> {
     let levels: Vec<char> = style.pick(" ▁▂▃▄▅▆▇█", " ...::::#").chars().collect();
     let side = style.pick("│", "|");
     let rows = (0..ROWS).rev().map(|row| {
@@ -198,10 +225,20 @@ fn plot(values: &[f64], top: f64, label: &str, style: Style) -> Vec<String> {
             levels[eighths.clamp(0.0, EIGHTHS as f64) as usize]
         };
         let cells: String = values.iter().map(cell).collect();
-        let label = if row + 1 == ROWS { label } else { "" };
+        let label =
+            labels.get(ROWS - 1 - row).map_or_else(String::new, |label| short(label, style));
         format!("{INDENT}{label:>LABEL_COLUMNS$} {side}{cells}")
     });
     rows.collect()
+}
+
+/// A label that fits beside a plot.
+fn short(label: &str, style: Style) -> String {
+    if label.chars().count() <= LABEL_COLUMNS {
+        return label.to_owned();
+    }
+    let kept: String = label.chars().take(LABEL_COLUMNS - 1).collect();
+    kept + style.pick("…", "~")
 }
 
 #[cfg(test)]
@@ -237,10 +274,14 @@ mod tests {
         vec![open(0, 0.0, 30.0), phase(10, users)]
     }
 
+    fn unnamed(phases: &[Phase]) -> [Arriving<'_>; 1] {
+        [Arriving { population: "", phases }]
+    }
+
     #[test]
     fn rates_and_users_have_one_axis() {
         let shown = |style| {
-            let lines = plots(&both(), 24, style);
+            let lines = plots(&unnamed(&both()), 24, style);
             let lines = lines.iter().map(|line| line.trim_end().to_owned() + "\n");
             "load\n".to_owned() + &lines.collect::<String>()
         };
@@ -273,13 +314,49 @@ mod tests {
     #[test]
     fn the_width_is_bounded() {
         for columns in [0, 10, 40, 1000] {
-            let widest =
-                plots(&both(), columns, UNICODE).iter().map(|line| line.chars().count()).max();
+            let widest = plots(&unnamed(&both()), columns, UNICODE)
+                .iter()
+                .map(|line| line.chars().count())
+                .max();
             assert!(widest <= Some(INDENT.len() + LABEL_COLUMNS + 2 + PLOT_COLUMNS), "{columns}");
-            let text = planned(&both(), columns, UNICODE);
+            let text = rendered(&unnamed(&both()), columns, UNICODE);
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
         }
-        assert!(plots(&[phase(0, PhaseKind::Hold)], 80, UNICODE).is_empty());
+        assert!(plots(&unnamed(&[phase(0, PhaseKind::Hold)]), 80, UNICODE).is_empty());
+    }
+
+    #[test]
+    fn populations_have_one_axis() {
+        let ramp = Population { kept_count: 0, from_count: 0, to_count: 40 };
+        let rise = [phase(0, PhaseKind::Closed(ramp))];
+        let buyers = [phase(0, PhaseKind::Hold), open(10, 8.0, 8.0)];
+        let all = [
+            Arriving { population: "readers", phases: &rise },
+            Arriving { population: "early buyers", phases: &buyers },
+        ];
+        let lines = rendered(&all, 90, UNICODE);
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(
+            lines[..2],
+            [
+                "  load of readers: the number of users goes from 0 to 40 in 10 s",
+                "  load of early buyers: no user starts for 10 s, then users start at 8/s for 10 s",
+            ]
+        );
+        let shown = plots(&all, 22, UNICODE);
+        let shown = shown.iter().map(|line| line.trim_end().to_owned() + "\n");
+        expect![[r#"
+            load
+                40 users │  ▂█
+                 readers │ ▄██
+                         │▆███
+                     8/s │    ████
+              early buy… │    ████
+                         │    ████
+                         └────────
+                          0:00 0:20
+        "#]]
+        .assert_eq(&("load\n".to_owned() + &shown.collect::<String>()));
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod options;
 mod parallel;
 mod pointers;
 mod poll;
+mod populations;
 mod probes;
 mod program;
 mod proxies;
@@ -198,6 +199,8 @@ pub(crate) struct Checker<'a> {
     servers: Vec<(EndpointId, f64)>,
     /// The regions that users connect from.
     regions: Vec<Region>,
+    /// Users are of populations with names, which are tags of what they measure.
+    has_populations: bool,
     measures: Vec<Measure>,
     /// The place where each measure stands first.
     measure_places: Vec<Place>,
@@ -278,6 +281,7 @@ impl<'a> Checker<'a> {
             params: Vec::new(),
             endpoints: Vec::new(),
             regions: Vec::new(),
+            has_populations: false,
             measures: vec![connects()],
             measure_places: vec![Place::at(0..0)],
             tags: Tags::new(),

@@ -21,6 +21,7 @@ pub(crate) mod mqtt;
 mod options;
 pub mod other_tools;
 mod phase;
+mod population;
 mod probes;
 mod recorded;
 mod requests;
@@ -46,6 +47,7 @@ pub use matching::{EXPECT, MQTT_HEADERS, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
 pub use meeting::{ON_TIMEOUT, SHARED};
 pub use mqtt::{AUTHENTICATION, MQTT_MESSAGE, MQTT_VERSIONS, QOS, RETAINED, WILL};
 pub use options::{CODINGS, CONNECT_RETRIES, DNS, NO_CODING, OPTIONS};
+pub use population::POPULATION;
 pub use probes::{PROBES, PROCESS};
 pub use recorded::SOURCES;
 pub use requests::{EXPECTATIONS, HTTP_REQUEST, PART, WEBSOCKET};
@@ -77,6 +79,8 @@ pub struct Key {
 pub enum Default {
     /// It must be written.
     Required,
+    /// It must be written unless this key of the same mapping is.
+    RequiredWithout(&'static str),
     /// Nothing, or what its doc says.
     Absent,
     /// As if this text stood there.

@@ -71,11 +71,15 @@ pub fn load_setting(
 }
 
 /// The path of the length of the last phase, if the load at `path` is its size: a longer one is the same load for longer.
-/// `None`: another phase has that load, or the last one has another size.
+/// `None`: another phase has that load, the last one has another size, or there are populations side by side.
 pub fn length_path(text: &str, settings: &[(String, String)], path: &str) -> Option<String> {
     let mut diagnostics = Collector::new(text, settings);
     let mut root = yaml::parse(text, &mut diagnostics)?;
     overrides::apply(&mut root, settings, &mut diagnostics);
+    // The others would not last longer with it.
+    if root.get("populations").is_some() {
+        return None;
+    }
     let phases = root.get("arrivals").and_then(Node::sequence)?;
     let number = phases.len().checked_sub(1)?;
     let phase = phases.get(number)?;
@@ -91,23 +95,45 @@ pub fn length_path(text: &str, settings: &[(String, String)], path: &str) -> Opt
     LOADS.iter().any(is_load).then(|| format!("arrivals.{number}.for"))
 }
 
+/// The phases of a population, which stand at a path.
+struct PhaseList<'n> {
+    path: String,
+    phases: &'n [Node],
+}
+
+/// The phases of the scenario's own arrivals, and those of each population.
+fn phase_lists(root: &Node) -> Vec<PhaseList<'_>> {
+    let populations = root.get("populations").and_then(Node::mapping).unwrap_or_default();
+    let named = populations.iter().filter_map(|population| {
+        let phases = phases_of(&population.value)?;
+        Some(PhaseList { path: format!("populations.{}.arrivals", population.key), phases })
+    });
+    let own = phases_of(root).map(|phases| PhaseList { path: "arrivals".to_owned(), phases });
+    own.into_iter().chain(named).collect()
+}
+
+fn phases_of(node: &Node) -> Option<&[Node]> {
+    node.get("arrivals").and_then(Node::sequence)
+}
+
 /// The paths of the phases' sizes, each once.
 fn loads(root: &Node) -> Vec<String> {
-    let phases = root.get("arrivals").and_then(Node::sequence);
     let mut found = Vec::new();
-    for (number, phase) in phases.unwrap_or_default().iter().enumerate() {
-        for key in LOADS {
-            let Some(text) = phase.get(key).and_then(Node::text) else {
-                continue;
-            };
-            let parameter = parameter(root, text);
-            // Of a ramp only a parameter is one number.
-            if parameter.is_none() && text.contains("..") {
-                continue;
-            }
-            let path = parameter.unwrap_or(format!("arrivals.{number}.{key}"));
-            if !found.contains(&path) {
-                found.push(path);
+    for PhaseList { path: list, phases } in phase_lists(root) {
+        for (number, phase) in phases.iter().enumerate() {
+            for key in LOADS {
+                let Some(text) = phase.get(key).and_then(Node::text) else {
+                    continue;
+                };
+                let parameter = parameter(root, text);
+                // Of a ramp only a parameter is one number.
+                if parameter.is_none() && text.contains("..") {
+                    continue;
+                }
+                let path = parameter.unwrap_or(format!("{list}.{number}.{key}"));
+                if !found.contains(&path) {
+                    found.push(path);
+                }
             }
         }
     }
@@ -215,6 +241,27 @@ arrivals:
         let set = [("rate".to_owned(), "70".to_owned())];
         let found = load_setting(text, &set, None).unwrap();
         assert_eq!((found.value, found.setting(80.0).1.as_str()), (70.0, "80"));
+    }
+
+    #[test]
+    fn of_several_populations_the_one_is_named() {
+        let text = "
+params: { peak: 100 }
+arrivals: [ { hold: 9s } ]
+populations:
+  browsers: { arrivals: [ { users: '0..${peak}', for: 1s }, { users: '${peak}', for: 8s } ] }
+  buyers: { arrivals: [ { poisson: 5/s, for: 9s } ] }
+";
+        refused(
+            text,
+            None,
+            "several numbers are possible: peak, populations.buyers.arrivals.0.poisson",
+        );
+        let path = "populations.buyers.arrivals.0.poisson";
+        check(text, Some(path), (path, 5.0, "/s"));
+        assert_eq!(length_path(text, &[], path), None);
+        let one = "populations: { a: { arrivals: [ { users: 7, for: 9s } ] } }";
+        check(one, None, ("populations.a.arrivals.0.users", 7.0, ""));
     }
 
     #[test]

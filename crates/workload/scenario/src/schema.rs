@@ -95,6 +95,7 @@ fn reference(table: &Table) -> Value {
 fn object(table: &Table) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
+    let mut alternatives = Vec::new();
     for key in table.keys() {
         let mut value = kind(&key.kind);
         if let Some(fields) = value.as_object_mut() {
@@ -104,8 +105,10 @@ fn object(table: &Table) -> Value {
             }
         }
         properties.insert(key.name.to_owned(), value);
-        if matches!(key.default, Default::Required) {
-            required.push(key.name);
+        match key.default {
+            Default::Required => required.push(key.name),
+            Default::RequiredWithout(other) => alternatives.push([key.name, other]),
+            Default::Absent | Default::Text(_) | Default::Said(_) => {}
         }
     }
     if std::ptr::eq(table, &WHEN) {
@@ -120,10 +123,16 @@ fn object(table: &Table) -> Value {
     if required.is_empty() && is_step(table) {
         required.push(table.verb());
     }
-    json!({
+    let mut object = json!({
         "type": "object", "properties": properties, "required": required,
         "additionalProperties": false,
-    })
+    });
+    if !alternatives.is_empty() {
+        let one_of =
+            |keys: [&str; 2]| json!({ "anyOf": keys.map(|key| json!({ "required": [key] })) });
+        object["allOf"] = alternatives.into_iter().map(one_of).collect();
+    }
+    object
 }
 
 fn kind(kind_of: &Kind) -> Value {

@@ -68,6 +68,7 @@ fn markdown(table: &Table) -> String {
     for key in table.keys() {
         let default = match key.default {
             Default::Required => "required".to_owned(),
+            Default::RequiredWithout(other) => format!("required without `{other}`"),
             Default::Absent => "–".to_owned(),
             Default::Text(text) => format!("`{text}`"),
             Default::Said(said) => said.to_owned(),

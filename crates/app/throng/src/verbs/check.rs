@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use plan::Plan;
+use plan::{Phase, PhaseKind, Plan};
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure, print_text};
@@ -12,8 +12,15 @@ use crate::terminal;
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let text = source::scenario(&args.file, args.tsung.leniency())?;
     let CompiledScenario { plan, .. } = source::compile(&text, &args.sets.sets)?;
-    let load = report::planned(&plan.phases, terminal::columns(), terminal::style());
+    let load = report::planned(&plan, terminal::columns(), terminal::style());
     print_text(&(describe(&text.name, &plan) + &load))
+}
+
+/// How many sessions users begin together, if that is fixed.
+fn sessions_in_all(sessions: Option<u64>) -> String {
+    sessions.map_or_else(String::new, |sessions| {
+        format!(", {} in all", units::counted(sessions, "session"))
+    })
 }
 
 /// Description of the planned run in a few lines.
@@ -24,11 +31,25 @@ fn describe(name: &str, plan: &Plan) -> String {
     let mut text = format!("{name} is valid: {:?}, {users} users in {length}\n", plan.name);
     for phase in &plan.phases {
         let length = units::span(phase.duration_ns);
-        let users = units::about(phase.users_planned());
-        let sessions = phase.sessions_planned().map_or_else(String::new, |sessions| {
-            format!(", {} in all", units::counted(sessions, "session"))
-        });
+        let users = units::about(plan.users_planned_in(phase));
+        let own = phase.sessions_planned().filter(|_| plan.populations.is_empty());
+        let sessions = sessions_in_all(own);
         let _ = writeln!(text, "  phase {}: {length}, {users} users{sessions}", phase.name);
+    }
+    for population in plan.populations.iter().filter(|population| !population.name.is_empty()) {
+        let users: f64 = population.phases.iter().map(Phase::users_planned).sum();
+        let length = population.phases.last().map_or(0, Phase::end_ns);
+        let phases = population.phases.iter();
+        let phases = phases.filter(|phase| !matches!(phase.kind, PhaseKind::Hold));
+        let sessions: Option<u64> = phases.map(Phase::sessions_planned).sum();
+        let _ = writeln!(
+            text,
+            "  population {}: {}, {} users{}",
+            population.name,
+            units::span(length),
+            units::about(users),
+            sessions_in_all(sessions)
+        );
     }
     for region in &plan.regions {
         let total: f64 = plan.regions.iter().map(|region| region.share).sum();

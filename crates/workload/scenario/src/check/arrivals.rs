@@ -13,6 +13,7 @@ use plan::{Iterations, Phase, PhaseKind, Session, SessionId, Single, Spacing};
 use units::parse::UnitError;
 
 use super::fields::{Fields, misspelt};
+use super::populations::{Cast, Mix};
 use super::program::wait_in;
 use super::words::{DURATION_MAX_S, rate_in_range};
 use super::{Checker, translation};
@@ -51,10 +52,12 @@ struct Limits {
 }
 
 /// The phases so far.
-struct Timeline<'s> {
-    sessions: &'s [Session],
-    phases: Vec<Phase>,
-    singles: Vec<Single>,
+pub(super) struct Timeline<'s> {
+    cast: Cast<'s>,
+    /// The sessions of users in phases that choose none.
+    mix: Mix,
+    pub(super) phases: Vec<Phase>,
+    pub(super) singles: Vec<Single>,
     /// How often each name made from a kind was used.
     made_names: HashMap<String, u32>,
     end_ns: u64,
@@ -63,24 +66,24 @@ struct Timeline<'s> {
 }
 
 impl Checker<'_> {
-    /// `place`: where the key stands, for what is wrong with all of them together.
-    pub(super) fn arrivals(
+    /// Adds the phases of a list to a timeline without any. `place`: where the key stands, for what is wrong with all of
+    /// them together.
+    pub(super) fn arrivals<'s>(
         &mut self,
         node: &Node,
         place: &Place,
-        sessions: &[Session],
-    ) -> (Vec<Phase>, Vec<Single>) {
+        mut timeline: Timeline<'s>,
+    ) -> Timeline<'s> {
         let Some(items) = node.sequence() else {
             self.expected(node, "a list of phases");
             let one = node.mapping().and_then(|_| translation::in_one_line(node));
             let hint = one.map(|phase| format!("write `arrivals: [ {phase} ]`"));
             self.diagnostics.last_hint(hint.unwrap_or_else(|| EXAMPLE.to_owned()));
-            return (Vec::new(), Vec::new());
+            return timeline;
         };
         if items.is_empty() {
             self.diagnostics.error("empty", &node.place, "there is no phase").hint(EXAMPLE);
         }
-        let mut timeline = Timeline::new(sessions, 0, 0);
         for item in items {
             if item.get("at").is_some() {
                 self.single(item, &mut timeline);
@@ -98,7 +101,7 @@ impl Checker<'_> {
         self.plausible(place, &timeline);
         self.leavable(place, &timeline);
         timeline.singles.sort_by_key(|single| single.due_ns);
-        (timeline.phases, timeline.singles)
+        timeline
     }
 
     /// A user at a time of its own.
@@ -108,7 +111,7 @@ impl Checker<'_> {
         };
         let due_ns = fields.get("at").and_then(|node| self.duration_ns(node));
         let session =
-            fields.get("session").and_then(|node| self.phase_session(node, timeline.sessions));
+            fields.get("session").and_then(|node| self.phase_session(node, timeline.cast));
         if let (Some(due_ns), Some(session)) = (due_ns, session) {
             timeline.singles.push(Single { due_ns, session });
         }
@@ -145,12 +148,14 @@ impl Checker<'_> {
                 .error("spin", place, message)
                 .hint("add a `think`, a request or a `reply` to the session");
         }
-        let drawn = timeline.phases.iter().flat_map(Phase::parts).any(|phase| {
-            let own = phase.session.is_some() || phase.weights.is_some();
-            !own && !matches!(phase.kind, PhaseKind::Hold)
+        let sessions = timeline.cast.sessions;
+        let are_zero = |weights: &Vec<f64>| weights.iter().all(|weight| *weight == 0.0);
+        let weightless = sessions.iter().all(|session| session.weight == 0.0);
+        let undrawable = timeline.phases.iter().flat_map(Phase::parts).any(|phase| {
+            let is_drawn = phase.session.is_none() && !matches!(phase.kind, PhaseKind::Hold);
+            is_drawn && phase.weights.as_ref().map_or(weightless, are_zero)
         });
-        let weightless = timeline.sessions.iter().all(|session| session.weight == 0.0);
-        if drawn && weightless && !timeline.sessions.is_empty() {
+        if undrawable && !sessions.is_empty() {
             self.diagnostics
                 .error("bad-number", place, "all sessions have weight 0")
                 .hint("give one of them a weight, or set the phase's `session`");
@@ -175,7 +180,7 @@ impl Checker<'_> {
         let pieces = self.pieces(table.verb(), value, &fields, before);
         let iterations = table.key("iterations").and_then(|_| fields.get("iterations"));
         let iterations = iterations.and_then(|node| self.iterations(node, pieces.as_deref()));
-        let limits = self.phase_limits(table, &fields, timeline.sessions);
+        let limits = self.phase_limits(table, &fields, timeline.cast);
         let limits = Limits { iterations, ..limits };
         // What is wrong leaves a gap of this kind, so that thresholds can still name the phase.
         for piece in pieces.unwrap_or_else(|| vec![Piece::new(PhaseKind::Hold, 1)]) {
@@ -213,10 +218,10 @@ impl Checker<'_> {
     }
 
     /// The settings of a phase's users.
-    fn phase_limits(&mut self, table: &Table, fields: &Fields<'_>, sessions: &[Session]) -> Limits {
+    fn phase_limits(&mut self, table: &Table, fields: &Fields<'_>, cast: Cast<'_>) -> Limits {
         let written = |key: &str| table.key(key).and_then(|_| fields.get(key));
-        let session = written("session").and_then(|node| self.phase_session(node, sessions));
-        let weights = written("sessions").and_then(|node| self.phase_weights(node, sessions));
+        let session = written("session").and_then(|node| self.phase_session(node, cast));
+        let weights = written("sessions").and_then(|node| self.phase_weights(node, cast));
         if let (Some(_), Some(place)) =
             (&session, table.key("sessions").and_then(|_| fields.key_place("sessions")))
         {
@@ -237,20 +242,20 @@ impl Checker<'_> {
     }
 
     /// A phase's own weights, for all sessions in their order.
-    fn phase_weights(&mut self, node: &Node, sessions: &[Session]) -> Option<Vec<f64>> {
+    pub(super) fn phase_weights(&mut self, node: &Node, cast: Cast<'_>) -> Option<Vec<f64>> {
         let Some(entries) = node.mapping() else {
             self.expected(node, "a mapping of sessions and weights (`reader: 3`)");
             return None;
         };
-        let mut weights = vec![0.0; sessions.len()];
+        let mut weights = vec![0.0; cast.sessions.len()];
         for entry in entries {
-            let found = self.session_named(&entry.key, &entry.key_place, sessions);
+            let found = self.session_named(&entry.key, &entry.key_place, cast);
             let weight = self.weight(&entry.value);
             if let (Some(at), Some(weight)) = (found, weight) {
                 weights[at.index()] = weight;
             }
         }
-        if !sessions.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
+        if !weights.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
             self.diagnostics.error("bad-number", &node.place, "all sessions have weight 0");
             return None;
         }
@@ -394,27 +399,20 @@ impl Checker<'_> {
         Some((0..count).map(|step| (from + by * step as f64).max(0.0)).collect())
     }
 
-    fn phase_session(&mut self, node: &Node, sessions: &[Session]) -> Option<SessionId> {
+    pub(super) fn phase_session(&mut self, node: &Node, cast: Cast<'_>) -> Option<SessionId> {
         let word = self.word(node, "a session's name")?;
-        self.session_named(&word.text, &word.place, sessions)
+        self.session_named(&word.text, &word.place, cast)
     }
 
-    fn session_named(
-        &mut self,
-        name: &str,
-        place: &Place,
-        sessions: &[Session],
-    ) -> Option<SessionId> {
-        let found = sessions.iter().position(|session| session.name == name);
+    fn session_named(&mut self, name: &str, place: &Place, cast: Cast<'_>) -> Option<SessionId> {
+        let found = cast.find(name);
         // Without any, that is what is wrong.
-        if found.is_none() && !sessions.is_empty() {
+        if found.is_none() && !cast.sessions.is_empty() {
             let message = format!("there is no session `{name}`");
-            let names = sessions.iter().map(|session| session.name.as_str());
-            let written = name;
             let introduction = "the sessions are";
-            self.unknown("unknown-session", place, message, written, introduction, names);
+            self.unknown("unknown-session", place, message, name, introduction, cast.names());
         }
-        found.map(super::index)
+        found
     }
 }
 
@@ -431,9 +429,11 @@ fn ramp_of_users(text: &str, error: UnitError) -> UnitError {
 }
 
 impl<'s> Timeline<'s> {
-    fn new(sessions: &'s [Session], begin_ns: u64, draws: usize) -> Timeline<'s> {
+    /// `draws`: a number that no phase before has.
+    pub(super) fn new(cast: Cast<'s>, mix: Mix, begin_ns: u64, draws: usize) -> Timeline<'s> {
         Timeline {
-            sessions,
+            cast,
+            mix,
             phases: Vec::new(),
             singles: Vec::new(),
             made_names: HashMap::new(),
@@ -445,13 +445,19 @@ impl<'s> Timeline<'s> {
     fn push(&mut self, name: String, kind: PhaseKind, duration_ns: u64, limits: &Limits) {
         let start_ns = self.end_ns;
         self.end_ns = start_ns.saturating_add(duration_ns);
+        let chooses = limits.session.is_some() || limits.weights.is_some();
+        let (session, weights) = match chooses {
+            true => (limits.session, &limits.weights),
+            false => (self.mix.session, &self.mix.weights),
+        };
+        let weights = weights.clone();
         self.phases.push(Phase {
             name,
             kind,
             start_ns,
             duration_ns,
-            session: limits.session,
-            weights: limits.weights.clone(),
+            session,
+            weights,
             users_max: limits.users_max,
             iterations: limits.iterations,
             until_done: limits.until_done,

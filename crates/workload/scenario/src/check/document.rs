@@ -3,8 +3,8 @@
 use crate::keys::{DOCUMENT, TARGET_URL};
 use plan::probes::Probe;
 use plan::{
-    Endpoint, Measure, MeasureId, MeasureKind, Options, Phase, Plan, PushedMessage, Session,
-    Single, Tags, Target, Via, builtin,
+    Endpoint, Measure, MeasureId, MeasureKind, Options, Plan, PushedMessage, Session, Tags, Target,
+    Via, builtin,
 };
 
 use super::fields::{Fields, value_meant};
@@ -41,20 +41,20 @@ impl Checker<'_> {
         self.regions_of(&fields);
         let messages = self.messages_of(&fields);
         self.of_users(&fields);
-        let (mut sessions, mut once) = self.programs(&fields);
+        let mut populations = self.populations(&fields);
+        let (mut sessions, mut once) = self.programs(&fields, &mut populations);
         self.name_measures_by_tags();
         let faults = self.faults(&sessions);
         let redirects = self.redirects_measure(&sessions);
-        let (phases, singles) = self.arrivals_of(&fields, &sessions);
+        let arrivals = self.arrivals_of(&fields, &sessions, &populations);
         let recorded = self.recorded(fields.key_place("regions"), &messages);
         let conditions = fields.get("thresholds").map_or_else(Conditions::default, |node| {
             let measured = fields.get("sessions").is_some();
-            self.thresholds(node, &phases, measured.then_some(&recorded))
+            self.thresholds(node, &arrivals.phases, measured.then_some(&recorded))
         });
         let (probes, scaling) = self.server_side(&fields);
         self.unused_params();
-        let planned = phases.iter().map(Phase::users_planned).sum::<f64>();
-        let planned = planned + singles.len() as f64;
+        let planned = arrivals.users_planned();
         let data = self.finish_data(planned);
         let meetings = self.finish_shared(planned, &sessions);
         let all = sessions.iter_mut().chain(once.sessions());
@@ -82,8 +82,9 @@ impl Checker<'_> {
             calls: self.schema.take().unwrap_or_default(),
             meetings,
             messages,
-            phases,
-            singles,
+            phases: arrivals.phases,
+            populations: arrivals.populations,
+            singles: arrivals.singles,
             options,
             thresholds: conditions.thresholds,
             aborts: conditions.aborts,
@@ -228,17 +229,6 @@ impl Checker<'_> {
         match fields.get("messages").filter(|node| !node.is_null()) {
             Some(node) => self.messages(node),
             None => Vec::new(),
-        }
-    }
-
-    fn arrivals_of(
-        &mut self,
-        fields: &Fields<'_>,
-        sessions: &[Session],
-    ) -> (Vec<Phase>, Vec<Single>) {
-        match (fields.get("arrivals"), fields.key_place("arrivals")) {
-            (Some(node), Some(place)) => self.arrivals(node, place, sessions),
-            _ => (Vec::new(), Vec::new()),
         }
     }
 

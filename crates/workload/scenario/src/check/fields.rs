@@ -60,7 +60,10 @@ impl<'n> Fields<'n> {
                     verbatim: None,
                 }),
             }))),
-            Default::Required | Default::Absent | Default::Said(_) => None,
+            Default::Required
+            | Default::RequiredWithout(_)
+            | Default::Absent
+            | Default::Said(_) => None,
         }
     }
 }
@@ -194,7 +197,12 @@ impl Checker<'_> {
     }
 
     fn missing_keys(&mut self, fields: &Fields<'_>, called: &str, meant: impl Fn(&str) -> bool) {
-        let required = |key: &&'static Key| matches!(key.default, Default::Required);
+        let is_written = |name| fields.get(name).is_some_and(|node| !node.is_null());
+        let required = |key: &&'static Key| match key.default {
+            Default::Required => true,
+            Default::RequiredWithout(other) => !is_written(other),
+            Default::Absent | Default::Text(_) | Default::Said(_) => false,
+        };
         for key in fields.table.keys().filter(required) {
             if fields.get(key.name).is_some() || meant(key.name) {
                 continue;

@@ -6,6 +6,7 @@ use crate::keys::SETUP;
 use plan::{MeasureKind, Once, Session};
 
 use super::fields::Fields;
+use super::populations::PopulationEntry;
 use super::program::Program;
 use super::{Checker, connects};
 use crate::document::node::{Node, Place};
@@ -28,10 +29,14 @@ impl OnceEach {
 
 impl Checker<'_> {
     /// All steps of a scenario: those of its users, and those that run once.
-    pub(super) fn programs(&mut self, fields: &Fields<'_>) -> (Vec<Session>, OnceEach) {
+    pub(super) fn programs(
+        &mut self,
+        fields: &Fields<'_>,
+        populations: &mut [PopulationEntry<'_>],
+    ) -> (Vec<Session>, OnceEach) {
         let setup = self.setup(fields);
         let sessions = fields.get("sessions");
-        let sessions = sessions.map_or_else(Vec::new, |node| self.sessions(node));
+        let sessions = sessions.map_or_else(Vec::new, |node| self.sessions(node, populations));
         let teardown = self.teardown(fields);
         (sessions, OnceEach { setup, teardown })
     }

@@ -5,6 +5,7 @@ use plan::{Op, Session};
 use stats::dist::Dist;
 
 use super::fields::misspelt;
+use super::populations::PopulationEntry;
 use super::program::Program;
 use super::steps::{STEPS, Step, step};
 use super::{Checker, translation};
@@ -12,7 +13,11 @@ use crate::document::node::{Entry, Node};
 use crate::document::suggest;
 
 impl Checker<'_> {
-    pub(super) fn sessions(&mut self, node: &Node) -> Vec<Session> {
+    pub(super) fn sessions(
+        &mut self,
+        node: &Node,
+        populations: &mut [PopulationEntry<'_>],
+    ) -> Vec<Session> {
         let Some(entries) = node.mapping() else {
             self.expected(node, "a mapping of session names");
             if node.sequence().is_some() {
@@ -24,10 +29,10 @@ impl Checker<'_> {
         if entries.is_empty() {
             self.diagnostics.error("empty", &node.place, "there is no session");
         }
-        entries.iter().map(|entry| self.session(entry)).collect()
+        self.sessions_of(entries, populations)
     }
 
-    fn session(&mut self, entry: &Entry) -> Session {
+    pub(super) fn session(&mut self, entry: &Entry) -> Session {
         let mut program = Program::default();
         let mut weight = 1.0;
         let mut cookies = self.cookies;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::{GROUP, GROUP_SEPARATOR, Measure, REGION, Tags, difference};
+use plan::{GROUP, GROUP_SEPARATOR, Measure, POPULATION, REGION, Tags, difference};
 
 use super::Checker;
 use super::mistaken;
@@ -58,6 +58,12 @@ impl Checker<'_> {
         if key == REGION && !self.regions.is_empty() {
             self.diagnostics
                 .error("bad-tag", key_place, "`regions` set the tag `region`")
+                .hint("choose another key");
+            return;
+        }
+        if key == POPULATION && self.has_populations {
+            self.diagnostics
+                .error("bad-tag", key_place, "`populations` set the tag `population`")
                 .hint("choose another key");
             return;
         }
@@ -121,7 +127,7 @@ impl Checker<'_> {
     }
 
     /// Bounds the number of totals that results have.
-    fn count_totals(&mut self, place: &Place) {
+    pub(super) fn count_totals(&mut self, place: &Place) {
         let before = self.totals.len();
         self.totals.extend(self.tags.clone());
         if before <= TOTALS_MAX && self.totals.len() > TOTALS_MAX {

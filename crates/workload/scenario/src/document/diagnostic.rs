@@ -213,6 +213,16 @@ impl<'a> Collector<'a> {
         self.diagnostics.len() + self.dropped_count
     }
 
+    /// Drops what was reported again since there were so many, in the same words of the same place.
+    pub fn drop_repeated(&mut self, count: usize) {
+        let since = count.min(self.diagnostics.len());
+        for later in self.diagnostics.split_off(since) {
+            if !self.diagnostics.contains(&later) {
+                self.diagnostics.push(later);
+            }
+        }
+    }
+
     /// True if something was reported of exactly this part of the scenario's own text.
     pub(crate) fn is_reported(&self, place: &Place) -> bool {
         let is_here = |found: &Diagnostic| {

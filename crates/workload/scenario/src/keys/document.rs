@@ -1,11 +1,12 @@
 //! The top level, messages, sessions, setup and teardown.
 
-use super::Default::{Absent, Required, Said, Text};
+use super::Default::{Absent, Required, RequiredWithout, Said, Text};
 use super::data::DATA;
 use super::grpc::GRPC_FILES;
 use super::matching::WHEN;
 use super::meeting::SHARED;
 use super::options::OPTIONS;
+use super::population::POPULATION;
 use super::target::TARGET_URL;
 use super::{Key, Kind, TIME_UNITS, Table};
 
@@ -123,8 +124,15 @@ pub static DOCUMENT: Table = Table {
         Key {
             name: "arrivals",
             kind: Kind::List(&Kind::Phase),
-            default: Required,
+            default: RequiredWithout("populations"),
             doc: "How users arrive: consecutive phases",
+        },
+        Key {
+            name: "populations",
+            kind: Kind::Map(&Kind::Mapping(&POPULATION)),
+            default: Absent,
+            doc: "[Populations side by side](arrivals.md#populations-side-by-side) by name, at most 64, each with arrivals of \
+                  its own",
         },
         Key {
             name: "thresholds",

@@ -142,11 +142,11 @@ impl<'s> Timeline<'s> {
     }
 
     /// The sessions that users of this phase may run.
-    pub(super) fn sessions_of<'a>(
+    pub(in crate::check) fn sessions_of<'a>(
         &'a self,
         phase: &'a Phase,
     ) -> impl Iterator<Item = &'s Session> + use<'a, 's> {
-        let sessions = self.sessions.iter().enumerate();
+        let sessions = self.cast.sessions.iter().enumerate();
         sessions
             .filter(|(at, session)| match (&phase.session, &phase.weights) {
                 (Some(id), _) => id.index() == *at,

@@ -46,7 +46,8 @@ impl Checker<'_> {
                 continue;
             }
             let draws = number * STREAMS_MAX + beside;
-            let mut stream = Timeline::new(timeline.sessions, timeline.end_ns, draws << 10);
+            let mut stream =
+                Timeline::new(timeline.cast, timeline.mix.clone(), timeline.end_ns, draws << 10);
             self.phase(item, &mut stream);
             end_ns = end_ns.max(stream.end_ns);
             streams.push(stream.phases);
@@ -62,6 +63,7 @@ impl Checker<'_> {
         if let Some((key, why)) = found {
             let hint = match *key {
                 "name" => "write `name` next to `together`",
+                "users" => "write it as a population of its own, under `populations`",
                 _ => "move it before or after them",
             };
             self.diagnostics.error("misplaced-key", &item.place, *why).hint(hint);

@@ -125,7 +125,7 @@ pub(super) const ADDRESS: &[Words] = &[form(
 pub(super) const TOP: &[Words] = &[
     key(
         "sessions",
-        "scenarios scenario flow flows tasks steps requests journeys populations threadgroups threadgroup",
+        "scenarios scenario flow flows tasks steps requests journeys threadgroups threadgroup",
         "write `sessions: { visitor: [ { get: / }, … ] }`",
     ),
     key(
