@@ -46,6 +46,7 @@ mod own_work;
 mod pauses;
 mod peers;
 mod polls;
+mod populations;
 mod proxies;
 mod ramps;
 mod reconnects;
