@@ -25,6 +25,7 @@ mod multipart;
 mod other_tools;
 mod parallel;
 mod plans;
+mod populations;
 mod ports;
 mod programs;
 mod properties;

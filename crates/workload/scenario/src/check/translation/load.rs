@@ -62,6 +62,9 @@ fn config_meant(node: &Node) -> Option<String> {
 
 fn arrivals_meant(entry: &Entry, beside: &[Entry]) -> Option<String> {
     let value = &entry.value;
+    if let Some(several) = populations_meant(entry) {
+        return Some(several);
+    }
     let phases = match plain(&entry.key).as_str() {
         "stages" => stages(value.sequence()?, 0, users)?,
         "phases" => value.sequence()?.iter().map(phase_meant).collect::<Option<Vec<_>>>()?,
@@ -81,6 +84,24 @@ fn arrivals_meant(entry: &Entry, beside: &[Entry]) -> Option<String> {
     };
     let shown = (1..=PHASES_MAX).contains(&phases.len());
     shown.then(|| format!("arrivals: [ {} ]", phases.join(", ")))
+}
+
+/// Several scenarios of k6, which go on at the same time.
+fn populations_meant(entry: &Entry) -> Option<String> {
+    let scenarios = entry.value.mapping().filter(|_| entry.key == "scenarios")?;
+    let is_shown = (2..=PHASES_MAX).contains(&scenarios.len());
+    let populations = scenarios.iter().filter(|_| is_shown).map(|scenario| {
+        let value = &scenario.value;
+        let start = value.get("startTime").map_or(Some("0s".to_owned()), length)?;
+        let is_late = parse::duration(&start).ok()? > 0.0;
+        let hold = is_late.then(|| format!("{{ hold: {start} }}"));
+        let phases: Vec<String> = hold.into_iter().chain(executor(value)?).collect();
+        let session = value.get("exec").and_then(Node::text);
+        let session = session.map_or_else(String::new, |name| format!("session: {name}, "));
+        Some(format!("{}: {{ {session}arrivals: [ {} ] }}", scenario.key, phases.join(", ")))
+    });
+    let populations: Vec<String> = populations.collect::<Option<_>>()?;
+    is_shown.then(|| format!("populations: {{ {} }}", populations.join(", ")))
 }
 
 /// A key as other tools spell it.
@@ -236,6 +257,19 @@ mod tests {
         ] {
             assert_eq!(line(written), None, "{written}");
         }
+    }
+
+    #[test]
+    fn scenarios_at_the_same_time_become_populations() {
+        let written = "
+scenarios:
+  browsers: { executor: ramping-vus, startVUs: 0, stages: [ { target: 50, duration: 2m } ] }
+  buyers: { executor: constant-arrival-rate, rate: 5, duration: 1m, startTime: 30s, exec: buy }
+";
+        let expected = "write `populations: { browsers: { arrivals: [ { users: 0..50, for: 2m } ] }, buyers: { session: \
+                        buy, arrivals: [ { hold: 30s }, { constant: 5/s, for: 1m } ] } }`, and the steps into \
+                        `sessions: { visitor: [ { get: / } ] }`";
+        assert_eq!(line(written).as_deref(), Some(expected));
     }
 
     #[test]
