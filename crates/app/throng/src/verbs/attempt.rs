@@ -7,7 +7,7 @@ mod text;
 use std::io::Write;
 
 use controller::{ScenarioText, TraceEvent, TracedEvent, TryRequest};
-use plan::{MeasureId, MeasureKind, Plan, SessionId, Slot};
+use plan::{MeasureId, MeasureKind, Plan, Session, SessionId, Slot};
 use record::schema::SessionEnd;
 
 use super::run::{failure, interrupt};
@@ -75,7 +75,15 @@ fn print(shown: &mut Result<Exit, Failure>, text: &str) {
 fn session(plan: &Plan, name: Option<&str>) -> Result<SessionId, Failure> {
     let sessions = (0..).map(SessionId).zip(&plan.sessions);
     let found = match name {
-        Some(name) => sessions.clone().find(|(_, session)| session.name == name),
+        Some(name) => {
+            let is_called = |session: &Session| session.name == name;
+            // One that several populations run is the same in each, but for tags: `read (browsers)`.
+            let is_copy = |session: &Session| {
+                session.name.strip_prefix(name).is_some_and(|rest| rest.starts_with(" ("))
+            };
+            let found = sessions.clone().find(|(_, session)| is_called(session));
+            found.or_else(|| sessions.clone().find(|(_, session)| is_copy(session)))
+        }
         // Of several with that weight the first.
         None => sessions.clone().min_by(|(_, a), (_, b)| b.weight.total_cmp(&a.weight)),
     };

@@ -352,6 +352,30 @@ fn shop() {
 }
 
 #[test]
+fn populations() {
+    let stall = Served::start(&["stall", "--stall", "0"]);
+    let target = format!("target={}", stall.url);
+    let sets = [
+        &target,
+        "readers=7",
+        "rise=1s",
+        "peak=1s",
+        "fall=1s",
+        "populations.buyers.arrivals.1={ constant: 20/s, for: 1s }",
+        "populations.clerks.arrivals.0.iterations=60",
+        "thresholds.1=p95(page, population=readers) < 10s in peak",
+        "thresholds.2=count(page, population=buyers) == 20",
+        "thresholds.3=count(parcel) == 60",
+    ];
+    let space = passes("populations.yaml", &sets, 7 + 20 + 4);
+    let run = space.only();
+    let phases: Vec<&str> = run.info().phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(phases, ["rise", "peak", "fall"]);
+    let planned: Vec<f64> = run.info().phases.iter().map(|phase| phase.users_planned).collect();
+    assert_eq!(planned, [11.0, 20.0, 0.0]);
+}
+
+#[test]
 fn chat_two_clients() {
     for transport in ["polling", "long-polling", "streaming", "websocket", "websocket-alone"] {
         let session = format!("arrivals.0.session={transport}");

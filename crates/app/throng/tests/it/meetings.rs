@@ -194,3 +194,34 @@ arrivals:
         assert!(codes.iter().all(|finding| finding.code != "sessions-not-begun"), "{codes:?}");
     }
 }
+
+/// Counted by the application: populations side by side, on seven loops and by three workers.
+#[test]
+fn populations_come_beside_each_other_exactly() {
+    for args in [&["--set", "options.loops=7"][..], &["--workers", "3"]] {
+        let seen = Paths::default();
+        let space = Space::new();
+        let text = format!(
+            "
+target: {}
+sessions:
+  visitor: [ {{ get: /visit, as: request }} ]
+  buyer: [ {{ get: /buy, as: request }} ]
+populations:
+  visitors: {{ session: visitor, arrivals: [ {{ users: 10, iterations: 500, for: 1m }} ] }}
+  more: {{ session: visitor, arrivals: [ {{ users: 3, iterations: 20 each, for: 1m }} ] }}
+  buyers: {{ session: buyer, arrivals: [ {{ constant: 50/s, for: 1s }} ] }}
+thresholds:
+  - count(request, population=visitors) == 500
+  - count(request, population=more) == 60
+  - count(population=buyers) == 50
+",
+            application(&seen)
+        );
+        Ended::of(&mut space.run_text(&text, args)).with(0);
+        let seen = seen.lock().unwrap();
+        let count = |wanted: &str| seen.iter().filter(|path| *path == wanted).count();
+        assert_eq!((count("/visit"), count("/buy")), (560, 50), "{args:?}");
+        assert!(space.only().info().ended_ns < 30_000_000_000, "it did not wait for its time");
+    }
+}

@@ -281,6 +281,37 @@ arrivals: [ { hold: 1s }, { constant: 1/s, for: 1s } ]
     }
 
     #[test]
+    fn a_phase_of_several_populations_is_of_the_kind_of_all() {
+        let kinds = |populations: &str| -> Vec<(String, f64)> {
+            let plan = crate::testing::plan(&format!(
+                "target: http://h/\nsessions: {{ s: [ {{ get: / }} ] }}\npopulations: {{ {populations} }}\n"
+            ));
+            let phases = plan.phases.iter().map(|one| phase(&plan, one));
+            phases.map(|phase| (phase.kind, phase.users_planned)).collect()
+        };
+        let users = "a: { arrivals: [ { users: 4, for: 10s }, { hold: 10s } ] }";
+        for (beside, expected) in [
+            ("b: { arrivals: [ { users: 3, for: 10s } ] }", [("closed", 7.0), ("hold", 0.0)]),
+            ("b: { arrivals: [ { users: 3, for: 9s } ] }", [("closed-ramp", 7.0), ("hold", 0.0)]),
+            (
+                "b: { arrivals: [ { users: 0..9, for: 20s } ] }",
+                [("closed-ramp", 9.0), ("closed-ramp", 4.0)],
+            ),
+            (
+                "b: { arrivals: [ { hold: 9s }, { constant: 1/s, for: 11s } ] }",
+                [("rate", 5.0), ("rate", 10.0)],
+            ),
+            (
+                "b: { arrivals: [ { constant: 1/s, for: 20s } ] }, c: { arrivals: [ { poisson: 1/s, for: 10s } ] }",
+                [("poisson", 24.0), ("rate", 10.0)],
+            ),
+        ] {
+            let expected = expected.map(|(kind, users)| (kind.to_owned(), users));
+            assert_eq!(kinds(&format!("{users}, {beside}")), expected, "{beside}");
+        }
+    }
+
+    #[test]
     fn what_waits_for_messages_is_marked() {
         let text = "target: http://h/
 sessions:
