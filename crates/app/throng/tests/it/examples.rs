@@ -363,6 +363,7 @@ fn populations() {
         "fall=1s",
         "populations.buyers.arrivals.1={ constant: 20/s, for: 1s }",
         "populations.clerks.arrivals.0.iterations=60",
+        "populations.clerks.arrivals.0.for=3s",
         "thresholds.1=p95(page, population=readers) < 10s in peak",
         "thresholds.2=count(page, population=buyers) == 20",
         "thresholds.3=count(parcel) == 60",
