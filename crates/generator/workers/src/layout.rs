@@ -194,6 +194,17 @@ mod tests {
     }
 
     #[test]
+    fn users_of_populations_side_by_side_are_there_at_once() {
+        let plan = crate::testing::plan(
+            "target: http://h/\nsessions: { main: [ { think: 5s } ] }\npopulations:\n  \
+             a: { arrivals: [ { users: 40, for: 9s }, { users: 0..70, for: 9s } ] }\n  \
+             b: { arrivals: [ { hold: 9s }, { users: 30, for: 9s } ] }\n  \
+             c: { arrivals: [ { constant: 10/s, for: 1000s } ] }\n",
+        );
+        assert_eq!(layout(&plan, 2, 20_000, 0).users_max, 70 + 30 + 50);
+    }
+
+    #[test]
     fn a_user_without_an_end_is_counted_until_the_end() {
         assert_eq!(users_max("{ forever: [ { think: 5s } ] }"), 10_000);
         let within = "{ markov: { states: { a: { steps: [ { forever: [ { think: 5s } ] } ], next: { exit: \
