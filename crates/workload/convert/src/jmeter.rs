@@ -236,13 +236,7 @@ impl Importer<'_> {
             *name = free;
         }
         let one_end = groups::have_one_end(&loads);
-        let Some(arrivals) = groups::arrivals(&loads, one_end) else {
-            let message = "groups of these kinds cannot run side by side".to_owned();
-            let hint = "switch all but one off in JMeter, and import them apart";
-            let at = groups.first().map_or(0..0, |group| opening(group.node));
-            self.diagnostics.error("several-groups", at, message).hint(hint);
-            return None;
-        };
+        let arrivals = groups::arrivals(&loads, one_end);
         let first = self.first_values();
         let mut sessions = Map::new(0..0);
         for (group, (name, load)) in groups.into_iter().zip(&loads) {
@@ -284,10 +278,12 @@ impl Importer<'_> {
                 top.put(key, Item::List(steps));
             }
         }
-        let top = top
-            .with("sessions", Item::Map(sessions))
-            .with("arrivals", Item::List(arrivals))
-            .with("thresholds", thresholds());
+        top.put("sessions", Item::Map(sessions));
+        match arrivals {
+            Some(arrivals) => top.put("arrivals", Item::List(arrivals)),
+            None => top.put("populations", Item::Map(groups::populations(&loads))),
+        }
+        top.put("thresholds", thresholds());
         let comment =
             format!("Converted from JMeter's {}; see docs/importing.md.", file_name(name));
         let files = self.files;

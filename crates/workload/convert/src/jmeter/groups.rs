@@ -2,7 +2,8 @@
 //!
 //! A thread is a user. Threads that start over the ramp-up time are users that arrive at an even rate, and repeat their
 //! steps in a loop of their own, so that their variables stay as those of a thread do. Groups whose number of threads
-//! rises and falls (Ultimate and Stepping Thread Group) are a closed population, if they are alone.
+//! rises and falls (Ultimate and Stepping Thread Group) are a closed population. Groups that cannot be phases side by side
+//! are populations side by side.
 
 use roxmltree::Node;
 
@@ -18,6 +19,8 @@ const FINISH_S: f64 = 3600.0;
 const AT_ONCE_S: f64 = 0.1;
 /// Most threads of a group.
 const THREADS_MAX: f64 = 1e6;
+/// Most characters of a population's name, which is the value of a tag.
+const NAME_CHARS_MAX: usize = 16;
 /// Most phases of a group.
 const PHASES_MAX: usize = 1000;
 
@@ -460,7 +463,7 @@ fn height(curve: &[(f64, f64)], time: f64) -> f64 {
     0.0
 }
 
-/// The arrivals of all groups; `None`: they cannot be side by side.
+/// The arrivals of all groups; `None`: they cannot be phases side by side.
 pub(super) fn arrivals(groups: &[(String, Load)], one_end: bool) -> Option<Vec<Map>> {
     let length = |seconds: f64| Item::Bare(format!("{}s", (seconds * 1000.0).round() / 1000.0));
     if let [(name, Load::Curve(points))] = groups {
@@ -537,6 +540,30 @@ pub(super) fn arrivals(groups: &[(String, Load)], one_end: bool) -> Option<Vec<M
         phases.push(finish(left_s.max(0.0) + FINISH_S));
     }
     Some(phases)
+}
+
+/// The groups as populations, each with its own arrivals.
+pub(super) fn populations(groups: &[(String, Load)]) -> Map {
+    let mut populations = Map::new(0..0);
+    for (number, group) in groups.iter().enumerate() {
+        let phases = arrivals(std::slice::from_ref(group), false).unwrap_or_default();
+        let name = population_name(&group.0);
+        let is_taken = populations.entries.iter().any(|(taken, _)| *taken == name);
+        let name = if is_taken { format!("group {}", number + 1) } else { name };
+        let population = Map::single(0..0, "arrivals", Item::List(phases));
+        populations.put(&name, Item::Map(population));
+    }
+    populations
+}
+
+/// The name of a group, as a tag can have it.
+fn population_name(name: &str) -> String {
+    let is_sound = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/');
+    let kept: String = name.chars().filter(is_sound).take(NAME_CHARS_MAX).collect();
+    match kept.trim() {
+        "" => "threads".to_owned(),
+        name => name.to_owned(),
+    }
 }
 
 /// The phase in which users finish.

@@ -315,6 +315,30 @@ fn groups_of_plugins_are_populations_and_arrivals() {
     assert!(!converted.contains("forever"), "{converted}");
 }
 
+/// Groups of other kinds than plain threads cannot be phases side by side.
+#[test]
+fn groups_whose_threads_rise_and_fall_are_populations_beside_others() {
+    let cells = ["10", "0", "10", "30", "10"].map(|cell| prop("0", cell)).concat();
+    let inner = sampler("a", "GET", "/", "", "");
+    let ultimate = format!(
+        "<kg.apc.jmeter.threads.UltimateThreadGroup testname=\"rise, and fall\"><collectionProp name=\"ultimatethreadgroupdata\">\
+         <collectionProp name=\"row\">{cells}</collectionProp></collectionProp></kg.apc.jmeter.threads.UltimateThreadGroup>\
+         <hashTree>{inner}</hashTree>"
+    );
+    let text = plan(&ultimate, THREADS, &sampler("b", "GET", "/b", "", ""));
+    let (converted, said) = convert(&text, Leniency::Strict);
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    for part in [
+        "populations:\n  rise and fall:\n    arrivals:\n      - users: 0..10\n        for: 10s\n",
+        "      - users: 10..0\n        for: 10s\n",
+        "  Buyers:\n    arrivals:\n      - constant: 2/s\n",
+        "        until: done\n",
+    ] {
+        assert!(converted.contains(part), "{part}\n{converted}");
+    }
+    assert!(!converted.contains("\narrivals:"), "{converted}");
+}
+
 #[test]
 fn websockets_are_spoken() {
     let element = |name: &str, properties: &str| {
