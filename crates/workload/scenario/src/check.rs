@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod auth;
+mod cast;
 mod channels;
 mod data;
 mod defaults;

@@ -12,8 +12,8 @@ use crate::keys::{PHASES, SINGLE, STEP_RANGE, Table, other_tools};
 use plan::{Iterations, Phase, PhaseKind, Session, SessionId, Single, Spacing};
 use units::parse::UnitError;
 
+use super::cast::{Cast, Mix};
 use super::fields::{Fields, misspelt};
-use super::populations::{Cast, Mix};
 use super::program::wait_in;
 use super::words::{DURATION_MAX_S, rate_in_range};
 use super::{Checker, translation};

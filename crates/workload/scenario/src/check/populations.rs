@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use plan::{NamedPopulation, POPULATION, Phase, PhaseKind, Session, SessionId, Single, Tags};
+use plan::{NamedPopulation, POPULATION, Phase, PhaseKind, Session, Single, Tags};
 
 use super::Checker;
 use super::arrivals::{Timeline, USERS_MAX};
+use super::cast::{Cast, Mix, Role};
 use super::fields::Fields;
 use crate::document::node::{Entry, Node, Place};
 use crate::document::yaml;
@@ -31,29 +32,6 @@ pub(super) struct PopulationEntry<'n> {
     running: SessionNames<'n>,
     /// What became of each session of the scenario, once they are compiled.
     roles: Vec<Role>,
-}
-
-/// A session by the name that the scenario gives it.
-pub(super) struct Role {
-    name: String,
-    /// `None`: no user of the population runs it.
-    session: Option<SessionId>,
-}
-
-/// The sessions that users of a population may run.
-#[derive(Clone, Copy)]
-pub(super) struct Cast<'s> {
-    /// Those of all populations.
-    pub(super) sessions: &'s [Session],
-    pub(super) roles: &'s [Role],
-}
-
-/// The sessions of users in phases that choose none.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Mix {
-    pub(super) session: Option<SessionId>,
-    /// `None`: those of the sessions.
-    pub(super) weights: Option<Vec<f64>>,
 }
 
 /// How users come, as a plan has it.
@@ -81,34 +59,6 @@ impl Arrivals {
             false => self.populations.iter().map(|one| of_population(&one.phases)).sum(),
         };
         users + self.singles.len() as f64
-    }
-}
-
-impl Role {
-    /// The session of this name in the scenario, which is the one that users run.
-    fn new(name: &str, session: Option<SessionId>) -> Role {
-        Role { name: name.to_owned(), session }
-    }
-}
-
-impl<'s> Cast<'s> {
-    /// The session of this name.
-    pub(super) fn find(self, name: &str) -> Option<SessionId> {
-        self.roles.iter().find(|role| role.name == name)?.session
-    }
-
-    /// The names of all sessions.
-    pub(super) fn names(self) -> impl Iterator<Item = &'s str> + Clone {
-        self.roles.iter().map(|role| role.name.as_str())
-    }
-
-    /// The sessions' own weights, for all sessions in their order.
-    fn weights(self) -> Vec<f64> {
-        let mut weights = vec![0.0; self.sessions.len()];
-        for id in self.roles.iter().filter_map(|role| role.session) {
-            weights[id.index()] = self.sessions[id.index()].weight;
-        }
-        weights
     }
 }
 
@@ -259,7 +209,7 @@ impl Checker<'_> {
         sessions
     }
 
-    /// A session as this population runs it, which is one of so many that do.
+    /// A session as this population runs it; `running`: the number of populations that do.
     fn session_of(
         &mut self,
         entry: &Entry,

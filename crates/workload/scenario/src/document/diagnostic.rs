@@ -213,7 +213,7 @@ impl<'a> Collector<'a> {
         self.diagnostics.len() + self.dropped_count
     }
 
-    /// Drops what was reported again since there were so many, in the same words of the same place.
+    /// Of what was reported after the first `count`, drops what repeats something in the same words of the same place.
     pub fn drop_repeated(&mut self, count: usize) {
         let since = count.min(self.diagnostics.len());
         for later in self.diagnostics.split_off(since) {
