@@ -134,21 +134,29 @@ fn scenario(number: u64) -> String {
         }
     }
     text += "arrivals:\n";
+    phases(&mut text, &mut rng, "  ");
+    if rng.below(4) == 0 {
+        text += "populations:\n  beside:\n    arrivals:\n";
+        phases(&mut text, &mut rng, "      ");
+    }
+    text
+}
+
+fn phases(text: &mut String, rng: &mut Rng, indent: &str) {
     for _ in 0..1 + rng.below(3) {
         let rate = 1 + rng.below(20);
         let time_ms = 100 + rng.below(2000);
         let _ = match rng.below(5) {
-            0 => writeln!(text, "  - {{ constant: {rate}/s, for: {time_ms}ms }}"),
-            1 => writeln!(text, "  - {{ poisson: {rate}/s, for: {time_ms}ms }}"),
-            2 => writeln!(text, "  - {{ ramp: 1/s..{rate}/s, for: {time_ms}ms }}"),
-            3 => writeln!(text, "  - {{ users: {rate}, for: {time_ms}ms }}"),
+            0 => writeln!(text, "{indent}- {{ constant: {rate}/s, for: {time_ms}ms }}"),
+            1 => writeln!(text, "{indent}- {{ poisson: {rate}/s, for: {time_ms}ms }}"),
+            2 => writeln!(text, "{indent}- {{ ramp: 1/s..{rate}/s, for: {time_ms}ms }}"),
+            3 => writeln!(text, "{indent}- {{ users: {rate}, for: {time_ms}ms }}"),
             _ => writeln!(
                 text,
-                "  - {{ constant: {rate}/s, for: {time_ms}ms }}\n  - {{ hold: 500ms }}"
+                "{indent}- {{ constant: {rate}/s, for: {time_ms}ms }}\n{indent}- {{ hold: 500ms }}"
             ),
         };
     }
-    text
 }
 
 fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
