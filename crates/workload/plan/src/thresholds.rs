@@ -6,7 +6,7 @@ mod statistic;
 mod tags;
 
 pub use error::{FigureError, Unknown};
-pub use parse::{MeasureTags, Names, UNKNOWN_MEASURE, UNKNOWN_TAG};
+pub use parse::{MeasureTags, Names, UNKNOWN_MEASURE, UNKNOWN_PHASE, UNKNOWN_TAG};
 
 use serde::Serialize;
 

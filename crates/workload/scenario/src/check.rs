@@ -202,6 +202,8 @@ pub(crate) struct Checker<'a> {
     regions: Vec<Region>,
     /// Users are of populations with names, which are tags of what they measure.
     has_populations: bool,
+    /// Names of phases that are none of the run, but of other populations than the first.
+    phases_beside: Vec<String>,
     measures: Vec<Measure>,
     /// The place where each measure stands first.
     measure_places: Vec<Place>,
@@ -283,6 +285,7 @@ impl<'a> Checker<'a> {
             endpoints: Vec::new(),
             regions: Vec::new(),
             has_populations: false,
+            phases_beside: Vec::new(),
             measures: vec![connects()],
             measure_places: vec![Place::at(0..0)],
             tags: Tags::new(),

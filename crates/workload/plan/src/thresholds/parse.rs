@@ -21,6 +21,8 @@ use units::parse;
 
 /// The code of an error about a measure that there is not.
 pub const UNKNOWN_MEASURE: &str = "unknown-measure";
+/// The code of an error about a phase that there is not.
+pub const UNKNOWN_PHASE: &str = "unknown-phase";
 /// The code of an error about a tag that no step has.
 pub const UNKNOWN_TAG: &str = "unknown-tag";
 
@@ -128,7 +130,7 @@ impl Names<'_> {
                 let message = format!("there is no phase `{name}`");
                 let known = self.phases.iter().copied();
                 Err(FigureError::unknown(
-                    "unknown-phase",
+                    UNKNOWN_PHASE,
                     written,
                     message,
                     name,

@@ -292,6 +292,8 @@ impl Checker<'_> {
         }
         all.singles.sort_by_key(|single| single.due_ns);
         all.phases = phases_of_run(&all.populations);
+        let beside = all.populations.iter().skip(1).flat_map(|one| &one.phases);
+        self.phases_beside = beside.map(|phase| phase.name.clone()).collect();
         self.plausible_together(populations, &all);
         self.leaves_early(sessions, populations, &all);
         all

@@ -1,6 +1,6 @@
 //! Conditions that decide whether the run passes.
 
-use plan::thresholds::{FigureError, MeasureTags, Names, UNKNOWN_MEASURE};
+use plan::thresholds::{FigureError, MeasureTags, Names, UNKNOWN_MEASURE, UNKNOWN_PHASE};
 use plan::{
     Abort, Comparison, Figure, Measure, MeasureKind, Phase, Plan, RecordedMeasures, Stat, Threshold,
 };
@@ -181,6 +181,17 @@ impl Checker<'_> {
         meant.find(|text| names.threshold(text).is_ok())
     }
 
+    /// What to write instead of a phase that another population than the first has.
+    fn hint_for_phase(&self, error: &FigureError) -> Option<String> {
+        let unknown = error.unknown.as_ref().filter(|_| error.code == UNKNOWN_PHASE)?;
+        self.phases_beside.contains(&unknown.name).then(|| {
+            format!(
+                "the phases of a run are those of its first population ({}); name the population by its tag",
+                unknown.known.join(", ")
+            )
+        })
+    }
+
     fn threshold(
         &mut self,
         node: &Node,
@@ -203,7 +214,7 @@ impl Checker<'_> {
                 let place = if as_written { node.part(&error.span) } else { word.place };
                 let meant = self.threshold_meant("", &word.text, phases, recorded);
                 let meant = meant.map(|meant| format!("write `{meant}`"));
-                let hint = meant.or_else(|| hint(&error));
+                let hint = meant.or_else(|| self.hint_for_phase(&error)).or_else(|| hint(&error));
                 self.diagnostics.error(error.code, &place, error.message).hint_some(hint);
                 None
             }

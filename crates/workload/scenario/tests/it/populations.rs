@@ -206,6 +206,9 @@ fn what_is_wrong_is_said_once() {
         // A session is compiled for each population that runs it.
         assert_eq!(said.matches("has no unit").count(), 1, "{said}");
     }
+    let other = SHOP.replace("THRESHOLDS", "[ 'p95(population=robots) < 1s in poisson' ]");
+    let hint = "those of its first population (rise, peak, hold)";
+    assert!(rendered(&other, &[]).contains(hint), "{}", rendered(&other, &[]));
     let unknown = SHOP.replace("THRESHOLDS", "[ 'p95(population=buyers) < 1s' ]");
     assert!(rendered(&unknown, &[]).contains("population=buyers"));
 }
