@@ -116,7 +116,8 @@ fn metric_in(figure: &str) -> Option<(&str, &str)> {
     (is_metric(metric) && metric != "errors").then_some((metric, stat))
 }
 
-/// What stands behind a figure for tags of k6: `{name:login}`, `{expected_response:true}`, `{area:shop}`.
+/// What stands behind a figure for tags of k6: `{name:login}`, `{expected_response:true}`, `{scenario:buyers}`,
+/// `{area:shop}`.
 fn of_tags(tags: &str) -> String {
     if tags.is_empty() {
         return String::new();
@@ -132,6 +133,7 @@ fn of_tags(tags: &str) -> String {
             match name.trim() {
                 "name" if value.contains([' ', ')']) => format!("\"{value}\""),
                 "name" => value.to_owned(),
+                "scenario" => format!("population={value}"),
                 name => format!("{name}={value}"),
             }
         })
@@ -205,6 +207,7 @@ mod tests {
             ("http_req_duration", "p(95)<500", "p95 < 500ms"),
             ("http_req_duration", "avg < 200.5", "mean < 200.5ms"),
             ("http_req_duration{area:shop}", "p(99.9)<500", "p99.9(area=shop) < 500ms"),
+            ("http_req_duration{scenario:buyers}", "p(95)<500", "p95(population=buyers) < 500ms"),
             ("http_req_duration{name:GET /a}", "max<500", "max(\"GET /a\") < 500ms"),
             ("http_req_duration{group:::pay}", "med<500", "p50(group=pay) < 500ms"),
             ("http_req_duration{expected_response:true}", "p(90)<1", "p90.succeeded < 1ms"),
