@@ -357,6 +357,8 @@ impl Checker<'_> {
 /// The phases of the run: those of the first population, and a `hold` while others last longer.
 fn phases_of_run(populations: &[NamedPopulation]) -> Vec<Phase> {
     let mut phases = populations.first().map_or_else(Vec::new, |first| first.phases.clone());
+    // When the run is over follows from all populations.
+    phases.iter_mut().for_each(|phase| phase.until_done = false);
     let start_ns = phases.last().map_or(0, Phase::end_ns);
     let lasts = populations.iter().filter_map(|population| population.phases.last());
     let end_ns = lasts.map(Phase::end_ns).max().unwrap_or(0);
