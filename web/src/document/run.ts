@@ -250,6 +250,41 @@ export type MeasureCourse = {
   response: Array<[number, number]>;
 };
 
+/**
+ * Figures of a metric of the scenario's own. Those that its kind does not have, or that nothing was recorded for, are left
+ * out.
+ */
+export type MetricSummary = {
+  /** As the scenario calls it. */
+  name: string;
+  /** `counter`, `gauge`, `share` or `quantity`. */
+  kind: 'counter' | 'gauge' | 'share' | 'quantity';
+  /** Behind its numbers, for people; may be empty. */
+  unit: string;
+  /** How often it was recorded. */
+  count: number;
+  /** The sum of a counter or of quantities. */
+  sum?: number | null;
+  /** The sum of a counter by second of the planned load. */
+  rate_per_s?: number | null;
+  /** How often a share was true, of all times; 0..=1. */
+  share?: number | null;
+  /** The last number of a gauge. */
+  last?: number | null;
+  /** The mean of quantities. */
+  mean?: number | null;
+  /** The least number of a gauge or quantity. */
+  min?: number | null;
+  /** The median of quantities, as the others that follow. */
+  p50?: number | null;
+  /** The 95th percentile. */
+  p95?: number | null;
+  /** The 99th percentile. */
+  p99?: number | null;
+  /** The greatest number of a gauge or quantity. */
+  max?: number | null;
+};
+
 /** The confidence interval, at 95 %, of a percentile. */
 export type PercentileInterval = {
   /** The percentile, in 0..1. */
@@ -359,6 +394,8 @@ export type RunDocument = {
   steps_left_out: number;
   /** The requests with a tag taken as one, each. */
   tags: Array<Step>;
+  /** Those of the scenario's own; left out if it has none. */
+  metrics?: Array<MetricSummary>;
   course: Course;
   examples: Array<Example>;
   regions: Array<Region>;

@@ -15,6 +15,7 @@ import { broken } from './run/broken';
 import { generator } from './run/generator';
 import { latency, overTime } from './run/latency';
 import { errors, load, throughput } from './run/load';
+import { metrics } from './run/metrics';
 import { multiples } from './run/multiples';
 import { probes } from './run/probes';
 import { regions, steps, stepsInFull } from './run/steps';
@@ -96,6 +97,7 @@ export function run(doc: RunDocument): void {
       { title: 'Thresholds', content: [thresholds(doc, inProgress)] },
       { title: 'What broke', content: [...broken(doc), lines.broke] },
       { title: 'Steps', content: steps(doc) },
+      { title: 'Metrics', content: metrics(doc) },
       { title: 'Who was the limit', id: 'limit', content: [lines.limit] },
       {
         title: 'Over time',

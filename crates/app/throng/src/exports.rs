@@ -2,8 +2,11 @@
 
 use controller::Tick;
 use live::export::{
-    ExportError, Exports, MeasureSecond, ProbeValue, ResponseTime, Second, Targets,
+    ExportError, Exports, MeasureSecond, MetricSecond, MetricValue, ProbeValue, ResponseTime,
+    Second, Targets,
 };
+use record::schema::MetricInfo;
+use stats::metrics::{MetricKind, MetricStat, MetricValues};
 
 use crate::args::ExportArgs;
 use crate::exit::{Exit, Failure, print_note};
@@ -51,6 +54,8 @@ impl RunExports {
                 }),
             })
             .collect();
+        let metrics: Vec<MetricSecond> =
+            tick.metrics().map(|(info, values)| metric(info, values)).collect();
         let probes: Vec<ProbeValue> = tick
             .probes
             .iter()
@@ -63,6 +68,7 @@ impl RunExports {
             row: tick.row,
             measures: &measures,
             errors: tick.errors,
+            metrics: &metrics,
             probes: &probes,
         });
     }
@@ -73,4 +79,21 @@ impl RunExports {
             print_note(&format!("warning: {text}"));
         }
     }
+}
+
+fn metric(info: &MetricInfo, values: &MetricValues) -> MetricSecond {
+    // Something was recorded, so that the kind's own statistics have a value.
+    let value = |stat| values.value(stat, 1.0).unwrap_or(0.0);
+    let recorded = values.count();
+    let found = match info.kind {
+        MetricKind::Counter => MetricValue::Sum(value(MetricStat::Sum)),
+        MetricKind::Gauge => MetricValue::Last(value(MetricStat::Last)),
+        MetricKind::Share => {
+            MetricValue::Hits((value(MetricStat::Share) * recorded as f64).round() as u64)
+        }
+        MetricKind::Quantity => {
+            MetricValue::Quantiles([0.5, 0.95, 0.99].map(|q| value(MetricStat::Quantile(q))))
+        }
+    };
+    MetricSecond { name: info.name.clone(), unit: info.unit.clone(), recorded, value: found }
 }

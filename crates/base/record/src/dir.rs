@@ -5,10 +5,11 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use crate::files::{
-    ERRORS, EVENTS, IMPORT, INPUTS, LATENCY, RUN, SAMPLES, SCENARIO, SERIES, SUMMARY, TALLY,
+    ERRORS, EVENTS, IMPORT, INPUTS, LATENCY, METRICS, RUN, SAMPLES, SCENARIO, SERIES, SUMMARY,
+    TALLY,
 };
 use crate::lines::LinesWriter;
-use crate::schema::{ErrorCount, ErrorSample, RunInfo, RunStatus, Summary, Tally};
+use crate::schema::{ErrorCount, ErrorSample, MetricRow, RunInfo, RunStatus, Summary, Tally};
 use crate::{
     Durability, EventsWriter, Import, LatencyWriter, ProbesWriter, RecordError, RequestsWriter,
     SeriesWriter, whole,
@@ -164,6 +165,14 @@ impl RunDir {
     /// I/O errors.
     pub fn samples(&self) -> Result<LinesWriter<ErrorSample>, RecordError> {
         LinesWriter::create(self.path.join(SAMPLES), self.durability)
+    }
+
+    /// The writer of `metrics.jsonl`.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn metrics(&self) -> Result<LinesWriter<MetricRow>, RecordError> {
+        LinesWriter::create(self.path.join(METRICS), self.durability)
     }
 
     /// The writer of `latency.hlog`.

@@ -11,6 +11,8 @@ pub(crate) const EVENTS: &str = "events.jsonl";
 pub(crate) const ERRORS: &str = "errors.jsonl";
 /// Some failures as their users saw them.
 pub(crate) const SAMPLES: &str = "samples.jsonl";
+/// The scenario's own metrics, second by second.
+pub(crate) const METRICS: &str = "metrics.jsonl";
 pub(crate) const LATENCY: &str = "latency.hlog";
 pub(crate) const SERIES: &str = "series.parquet";
 pub(crate) const PROBES: &str = "probes.parquet";

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::files::{
-    ERRORS, EVENTS, IMPORT, LATENCY, REQUESTS, REQUESTS_PARTS, RUN, SAMPLES, SCENARIO, SERIES,
-    SUMMARY, TALLY,
+    ERRORS, EVENTS, IMPORT, LATENCY, METRICS, REQUESTS, REQUESTS_PARTS, RUN, SAMPLES, SCENARIO,
+    SERIES, SUMMARY, TALLY,
 };
 use crate::parts::{Parts, RowsElsewhere};
 use crate::schema::{
-    ErrorCount, ErrorSample, Event, FORMAT_VERSION, RunInfo, RunStatus, SeriesRow, Summary, Tally,
+    ErrorCount, ErrorSample, Event, FORMAT_VERSION, MetricRow, RunInfo, RunStatus, SeriesRow,
+    Summary, Tally,
 };
 use crate::{
     Import, Interval, Measurement, Probes, RecordError, events, latency, lines, probes, requests,
@@ -185,6 +186,32 @@ impl Run {
             unknown = unknown.or(other);
         })?;
         self.check_measures(&path, unknown.into_iter())
+    }
+
+    /// Passes on what was recorded of the scenario's own metrics, interval by interval; none if the file is missing. Of a run
+    /// in progress or a killed one, up to its last checkpoint.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged elsewhere than in an incomplete last line.
+    pub fn metrics(&self, mut each: impl FnMut(MetricRow)) -> Result<(), RecordError> {
+        let path = self.path.join(METRICS);
+        let until_ns = self.until_ns()?;
+        let mut unknown = None;
+        lines::each(&path, |row: MetricRow| {
+            let info = self.info.metrics.get(usize::from(row.metric));
+            match info.is_some_and(|info| info.kind == row.values.kind()) {
+                true if row.start_ns < until_ns => each(row),
+                true => {}
+                false => unknown = unknown.or(Some(row.metric)),
+            }
+        })?;
+        match unknown {
+            Some(metric) => {
+                let what = format!("metric {metric}, which is not in {RUN} or is another there");
+                Err(RecordError::damaged(&path, what))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Some failures as their users saw them, in the order in which they were reported; empty if the file is missing.

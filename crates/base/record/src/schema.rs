@@ -10,6 +10,7 @@ mod tally;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use stats::metrics::{MetricKind, MetricValues};
 
 pub use event::{
     Event, EventKind, HostFlow, HostUse, OnceEnd, OnceEnded, OnceOperation, TrafficPrices,
@@ -20,9 +21,9 @@ pub use failures::{
 pub use rows::{RowsKept, RowsPart, WorkerRows};
 pub use summary::{
     ClockSummary, Finding, HealthSummary, IntervalMethod, IntervalMissing, Latency, MeasureSummary,
-    OperationsSummary, PercentileInterval, PhaseSummary, RegionSummary, Severity, Summary,
-    TagSummary, ThresholdResult, TlsHandshakes, TrafficSummary, UsersSummary, Verdict, WireFigures,
-    WorkSummary,
+    MetricSummary, OperationsSummary, PercentileInterval, PhaseSummary, RegionSummary, Severity,
+    Summary, TagSummary, ThresholdResult, TlsHandshakes, TrafficSummary, UsersSummary, Verdict,
+    WireFigures, WorkSummary,
 };
 pub use tally::{
     MeasureTally, NeverBegun, PhaseTally, RegionTally, SessionEnd, StepWork, Tally,
@@ -79,6 +80,9 @@ pub struct RunInfo {
     pub host: BTreeMap<String, String>,
     /// The measures of the run; other files refer to the index.
     pub measures: Vec<MeasureInfo>,
+    /// The scenario's own metrics; other files refer to the index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricInfo>,
     /// Names of the sessions; other files refer to the index.
     pub sessions: Vec<String>,
     /// The measures that steps of the scenario begin, check or take, by their index.
@@ -218,6 +222,33 @@ pub struct MeasureInfo {
     /// expected, polls, streams that reconnect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
+}
+
+/// Numbers that the scenario records and that are no times; its place in the list is its number in `metrics.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricInfo {
+    /// Unique among the metrics and measures.
+    pub name: String,
+    /// What the numbers are, and so how they are added up.
+    pub kind: MetricKind,
+    /// Behind the numbers, for people; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+}
+
+/// A line of `metrics.jsonl`: what was recorded of a metric in one second, over all loops.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricRow {
+    /// The interval's start, since the run's start.
+    pub start_ns: u64,
+    /// The interval's end, since the run's start.
+    pub end_ns: u64,
+    /// Index into `RunInfo::phases`, as in the series.
+    pub phase: u32,
+    /// Index into `RunInfo::metrics`.
+    pub metric: u16,
+    /// What was recorded.
+    pub values: MetricValues,
 }
 
 /// The key of the tag that regions give to measures.

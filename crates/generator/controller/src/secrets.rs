@@ -169,6 +169,10 @@ impl Secrets {
                 self.hide_in_name(name);
             }
         }
+        for metric in &mut info.metrics {
+            self.hide_in_name(&mut metric.name);
+            self.hide(&mut metric.unit);
+        }
     }
 
     /// Hides them in an event.

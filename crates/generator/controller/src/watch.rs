@@ -138,6 +138,7 @@ fn info(request: &WatchRequest<'_>, zero: Zero) -> RunInfo {
         measures: Vec::new(),
         steps: Vec::new(),
         expects_overload: false,
+        metrics: Vec::new(),
         sessions: Vec::new(),
         phases: vec![PhaseInfo {
             name: NAME.to_owned(),

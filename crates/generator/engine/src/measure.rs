@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plan::Plan;
-use plan::{MeasureId, MeasureKind, MessageNumber, Pc, Phase, SessionId};
+use plan::{MeasureId, MeasureKind, MessageNumber, MetricId, Pc, Phase, SessionId};
 use record::schema::{SessionEnd, StepWork, UnfinishedSessions, UserState, WhyNot, WorkKind};
 use record::{Measurement, Outcome};
 use script::Console;
 use serde::{Deserialize, Serialize};
+use stats::decimal::Decimal;
 use stats::hist::LogHistogram;
+use stats::metrics::MetricValues;
 
 use crate::failures::{Failed, Failures};
 use crate::sequences::{Broadcast, Broadcasts, ClockReading, Head, Heads, Settlement, Settlements};
@@ -55,6 +57,8 @@ pub struct Delta {
     pub endings: Vec<UnfinishedSessions>,
     /// The loop's own work, by step and kind.
     pub own_work: Vec<StepWork>,
+    /// Metrics with any number.
+    pub metrics: Vec<MetricDelta>,
     /// How long sessions took; empty unless a threshold needs it.
     pub sessions: SessionTimes,
     /// Numbered messages that the loop's users got.
@@ -77,6 +81,13 @@ pub struct ConsoleLine {
     pub at_ns: u64,
     /// Up to [`FIELD_BYTES_MAX`] bytes.
     pub text: String,
+}
+
+/// One metric's share of a [`Delta`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricDelta {
+    pub metric: MetricId,
+    pub values: MetricValues,
 }
 
 /// How long the sessions took that ended, from when they were due.
@@ -204,6 +215,8 @@ pub(crate) struct Recorder {
     pub(crate) failures: Failures,
     endings: BTreeMap<Ending, u64>,
     own_work: BTreeMap<(WorkPlace, WorkKind), WorkTimes>,
+    /// What was recorded of each metric in the interval.
+    metrics: Vec<MetricValues>,
     pub(crate) session_times: SessionTimes,
     /// The steps that are no operations, as endings name them, by session and instruction.
     own_steps: Arc<BTreeMap<(SessionId, Pc), String>>,
@@ -262,6 +275,7 @@ impl Recorder {
             failures: Failures::new(plan.options.samples, Arc::clone(&own_steps)),
             endings: BTreeMap::new(),
             own_work: BTreeMap::new(),
+            metrics: plan.metrics.iter().map(|metric| MetricValues::new(metric.kind)).collect(),
             session_times: SessionTimes::default(),
             own_steps,
             broadcasts: Broadcasts::default(),
@@ -347,6 +361,11 @@ impl Recorder {
     pub(crate) fn time(&mut self, measure: MeasureId, time_ns: u64) {
         self.count(measure, 1);
         self.stores[measure.index()].response.record(time_ns);
+    }
+
+    /// Records a number of a metric.
+    pub(crate) fn metric(&mut self, now_ns: u64, metric: MetricId, value: Decimal) {
+        self.metrics[metric.index()].record(now_ns, value);
     }
 
     /// Adds what a stamped reply says of a clock.
@@ -591,6 +610,11 @@ impl Recorder {
                 },
             }
         });
+        let metrics = (0..).map(MetricId).zip(&mut self.metrics);
+        let metrics = metrics.filter(|(_, values)| !values.is_empty()).map(|(metric, values)| {
+            let none = MetricValues::new(values.kind());
+            MetricDelta { metric, values: std::mem::replace(values, none) }
+        });
         self.deltas.push(Delta {
             loop_id: self.loop_id,
             start_ns: self.cut_start_ns,
@@ -605,6 +629,7 @@ impl Recorder {
             console: std::mem::take(&mut self.console),
             endings: endings.collect(),
             own_work: own_work.collect(),
+            metrics: metrics.collect(),
             sessions: std::mem::take(&mut self.session_times),
             broadcasts: self.broadcasts.take(),
             heads: self.heads.take(),

@@ -238,6 +238,7 @@ impl<'p> Interpreter<'p> {
             | Op::Feed(_)
             | Op::Check { .. }
             | Op::Measure { .. }
+            | Op::Record { .. }
             | Op::LoopStart { .. }
             | Op::LoopEnd { .. }
             | Op::Jump(_)

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use driver::real::LoopNews;
 use engine::measure::{
     CONSOLE_LINES_MAX, ConsoleLine, Delta, ErrorDelta, FIELD_BYTES_MAX, HEADERS_MAX,
-    INTERVAL_SAMPLES_MAX, Sample,
+    INTERVAL_SAMPLES_MAX, MetricDelta, Sample,
 };
 use engine::sequences::{Broadcast, ClockReading};
 use plan::{MeasureId, MessageId, Plan};
@@ -14,6 +14,7 @@ use record::counters::COUNTER_MAX;
 use record::schema::{StepWork, UnfinishedSessions};
 use record::{Measurement, Outcome};
 use stats::hist::LogHistogram;
+use stats::metrics::MetricKind;
 
 use super::protocol::Loops;
 use super::rows::LeftRows;
@@ -47,6 +48,7 @@ pub(crate) struct Check {
     own_steps: Vec<BTreeSet<String>>,
     messages_count: usize,
     phases_count: usize,
+    metrics: Vec<MetricKind>,
     /// The end of the last interval of each loop of the worker; `None`: the loop has ended.
     until_ns: Vec<Option<u64>>,
     /// True once it has reported the rows that it left on its machine.
@@ -71,6 +73,7 @@ impl Check {
             own_steps: own_steps.collect(),
             messages_count: plan.messages.len(),
             phases_count: plan.phases.len(),
+            metrics: plan.metrics.iter().map(|metric| metric.kind).collect(),
             until_ns: vec![Some(0); loops.count as usize],
             has_left: false,
         }
@@ -151,6 +154,11 @@ impl Check {
         if measures.any(|measure| measure.index() >= self.measures_count) {
             return Err(ImpossibleValue("a measure that the plan does not have"));
         }
+        let knows =
+            |one: &MetricDelta| self.metrics.get(one.metric.index()) == Some(&one.values.kind());
+        if !delta.metrics.iter().all(knows) {
+            return Err(ImpossibleValue("a metric that the plan does not have"));
+        }
         self.failures(delta)?;
         let knows = |ending: &UnfinishedSessions| {
             let step = ending.step.map_or(0, usize::from);
@@ -202,7 +210,8 @@ impl Check {
         let traffic = delta.traffic.numbers();
         let counters = delta.counts.values().chain(delta.gauges.values());
         let counters = counters.chain(delta.cpu.values());
-        let counts = outcomes.chain(hists).chain(counters);
+        let metrics = delta.metrics.iter().map(|one| one.values.count());
+        let counts = outcomes.chain(hists).chain(counters).chain(metrics);
         let mut counts = counts.chain(traffic);
         counts.try_for_each(|count| within(count, COUNTER_MAX, "a count"))
     }
@@ -293,6 +302,7 @@ mod tests {
             own_steps: vec![BTreeSet::from(["`js`".to_owned()])],
             messages_count: 1,
             phases_count: 1,
+            metrics: vec![MetricKind::Counter],
             until_ns: vec![Some(0); 2],
             has_left: false,
         }
@@ -313,6 +323,7 @@ mod tests {
             console: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
+            metrics: Vec::new(),
             sessions: SessionTimes::default(),
             broadcasts: Vec::new(),
             heads: Vec::new(),

@@ -160,6 +160,7 @@ fn delta(loop_id: u16, second: u64, prepared: PreparedReports) -> Delta {
         console: Vec::new(),
         endings: Vec::new(),
         own_work: Vec::new(),
+        metrics: Vec::new(),
         sessions: SessionTimes::default(),
         broadcasts: Vec::new(),
         heads: Vec::new(),

@@ -497,7 +497,8 @@ mod tests {
         assert_eq!(summary.verdict, record::schema::Verdict::Failed);
 
         let measures = ["connect", "GET /", "GET /b"];
-        let names = plan::thresholds::Names { measures: &measures, tags: &[], phases: &[] };
+        let names =
+            plan::thresholds::Names { measures: &measures, metrics: &[], tags: &[], phases: &[] };
         let verdict = |threshold: &str| {
             let threshold = names.threshold(threshold).unwrap();
             crate::judge_figures(&spoilt, &[threshold], false).verdict

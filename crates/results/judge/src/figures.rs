@@ -8,6 +8,7 @@ mod intervals;
 mod lag_moves;
 mod lag_seconds;
 mod measure_figure;
+mod metrics;
 mod own;
 mod rates;
 mod read;
@@ -36,6 +37,7 @@ use intervals::PopulationInterval;
 pub(crate) use lag_moves::{Limit, Moves};
 pub(crate) use lag_seconds::{KnownMoves, LimitedTimes};
 pub(crate) use measure_figure::MeasureFigure;
+use metrics::Metrics;
 pub(crate) use rates::CompletionCounts;
 pub(crate) use regions::MeasureGroup;
 use sessions::SessionTimes;
@@ -92,6 +94,8 @@ pub struct Figures {
     pub(crate) lag_moves: Vec<KnownMoves>,
     /// Cells by phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
+    /// What was recorded of the scenario's own metrics.
+    metrics: Metrics,
     /// How long sessions took, by phase; empty unless a threshold needed it.
     session_times: Vec<SessionTimes>,
 }
@@ -303,6 +307,7 @@ impl Figures {
             workers: Vec::new(),
             intervals: Vec::new(),
             lag_moves: Vec::new(),
+            metrics: Metrics::default(),
             session_times: vec![SessionTimes::default(); cells.len()],
             cells,
         }

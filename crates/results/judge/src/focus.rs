@@ -198,6 +198,7 @@ fn subject(text: &str, names: &Names<'_>, info: &RunInfo) -> Option<Subject> {
         | Figure::CostPerUserHour
         | Figure::Behind(_)
         | Figure::Wire(_)
+        | Figure::Metric { .. }
         | Figure::Sessions { .. } => None,
     }
 }

@@ -54,6 +54,7 @@ pub fn judge_samples(run: &Run, import: &Import) -> Result<Summary, JudgeError> 
         totals: Vec::new(),
         regions: Vec::new(),
         tags: Vec::new(),
+        metrics: Vec::new(),
         phases: Vec::new(),
     })
 }

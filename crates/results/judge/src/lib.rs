@@ -210,6 +210,7 @@ fn summary_of(case: Case<'_>) -> Summary {
         totals: summary::totals(figures, None),
         regions: summary::regions(figures),
         tags: Vec::new(),
+        metrics: summary::metrics(figures),
         phases: summary::phases(figures),
     }
 }

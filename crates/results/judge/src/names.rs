@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use plan::thresholds::{MeasureTags, Names};
+use plan::thresholds::{MeasureTags, MetricName, Names};
 use record::operations::is_of_step;
-use record::schema::{MeasureInfo, RunInfo};
+use record::schema::{MeasureInfo, MetricInfo, RunInfo};
 
 /// The key of the tag that measures of regions have.
 const REGION: &str = "region";
@@ -12,6 +12,7 @@ const REGION: &str = "region";
 /// The names of a run's measures, tags and phases.
 pub struct RunNames<'r> {
     measures: Vec<&'r str>,
+    metrics: Vec<MetricName<'r>>,
     tags: Vec<MeasureTags<'r>>,
     phases: Vec<&'r str>,
 }
@@ -21,6 +22,7 @@ impl<'r> RunNames<'r> {
     pub fn of(info: &'r RunInfo) -> RunNames<'r> {
         RunNames {
             measures: info.measures.iter().map(|m| m.name.as_str()).collect(),
+            metrics: info.metrics.iter().map(metric).collect(),
             tags: info.measures.iter().map(tagged).collect(),
             phases: info.phases.iter().map(|p| p.name.as_str()).collect(),
         }
@@ -28,7 +30,12 @@ impl<'r> RunNames<'r> {
 
     /// The names in the form with which thresholds are parsed.
     pub fn names(&self) -> Names<'_> {
-        Names { measures: &self.measures, tags: &self.tags, phases: &self.phases }
+        Names {
+            measures: &self.measures,
+            metrics: &self.metrics,
+            tags: &self.tags,
+            phases: &self.phases,
+        }
     }
 }
 
@@ -52,6 +59,10 @@ pub fn shown_names(info: &RunInfo, step: &str, tag: Option<&str>) -> BTreeSet<St
         names.insert(step.to_owned());
     }
     names
+}
+
+fn metric(metric: &MetricInfo) -> MetricName<'_> {
+    MetricName { name: &metric.name, kind: metric.kind, unit: &metric.unit }
 }
 
 fn tagged(measure: &MeasureInfo) -> MeasureTags<'_> {

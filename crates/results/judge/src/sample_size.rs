@@ -57,7 +57,8 @@ mod tests {
     #[test]
     fn the_operations_are_those_of_the_figure() {
         let figures = sample::figures();
-        let names = Names { measures: &["connect", "request"], tags: &[], phases: &[] };
+        let names =
+            Names { measures: &["connect", "request"], metrics: &[], tags: &[], phases: &[] };
         let of = |text: &str| sample_size(&figures, &names.figure(text).unwrap());
         let all = SampleSize { operations: 6_000, operations_min: 299 };
         for text in ["p99", "p99(request)", "p99(request.succeeded)", "p99(request.service)"] {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use plan::Basis;
 use record::schema::{
-    Latency, MeasureSummary, PercentileInterval, PhaseSummary, RegionSummary, TagSummary,
-    TlsHandshakes, TrafficSummary, UsersSummary, WireFigures,
+    Latency, MeasureSummary, MetricSummary, PercentileInterval, PhaseSummary, RegionSummary,
+    TagSummary, TlsHandshakes, TrafficSummary, UsersSummary, WireFigures,
 };
 use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
+use stats::metrics::{MetricKind, MetricStat};
 
 use crate::figures::{self, Figures, MeasureGroup, Population, SHARES};
 
@@ -211,6 +212,32 @@ pub(crate) fn phases(figures: &Figures) -> Vec<PhaseSummary> {
             totals: totals(figures, Some(number)),
         })
         .collect()
+}
+
+/// The figures of the scenario's own metrics over the run.
+pub(crate) fn metrics(figures: &Figures) -> Vec<MetricSummary> {
+    let metrics = figures.info.metrics.iter().enumerate();
+    let metrics = metrics.map(|(number, info)| {
+        let value = |stat| figures.metric_value(None, number, stat);
+        let is_counter = info.kind == MetricKind::Counter;
+        MetricSummary {
+            name: info.name.clone(),
+            kind: info.kind,
+            unit: info.unit.clone(),
+            count: figures.metric(None, number).map_or(0, |values| values.count()),
+            sum: value(MetricStat::Sum),
+            rate_per_s: value(MetricStat::Rate).filter(|_| is_counter),
+            share: value(MetricStat::Share),
+            last: value(MetricStat::Last),
+            mean: value(MetricStat::Mean),
+            min: value(MetricStat::Min),
+            p50: value(MetricStat::Quantile(0.5)),
+            p95: value(MetricStat::Quantile(0.95)),
+            p99: value(MetricStat::Quantile(0.99)),
+            max: value(MetricStat::Max),
+        }
+    });
+    metrics.collect()
 }
 
 /// A count over a time; 0 over no time.

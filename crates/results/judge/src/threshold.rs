@@ -6,8 +6,9 @@ mod sessions;
 pub use abort::{AbortWatch, FailedLook};
 
 use plan::{Basis, Comparison, Figure, Stat, Threshold, Wire};
-use record::schema::{PercentileInterval, ThresholdResult, WireFigures};
+use record::schema::{PercentileInterval, RunInfo, ThresholdResult, WireFigures};
 use stats::hist::LogHistogram;
+use stats::metrics::MetricStat;
 
 use crate::clocks;
 use crate::figures::{Cell, CompletionCounts, Figures, MeasureFigure, Population};
@@ -62,6 +63,10 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
         shown: match found {
             Some(found) => {
                 let shown = shown(unit(&threshold.figure), found.value, threshold.limit);
+                let shown = match own_unit(&figures.info, &threshold.figure) {
+                    own if own.is_empty() || own.starts_with('/') => format!("{shown}{own}"),
+                    own => format!("{shown} {own}"),
+                };
                 let sign = if found.is_bound { "≥ " } else { "" };
                 let failed = failed_sooner(figures, &threshold.figure, found.value);
                 format!("{sign}{shown}{failed}")
@@ -205,6 +210,9 @@ fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
         Figure::Wire(wire) => traffic(figures).map(|traffic| of_wire(*wire, &traffic.total)),
         Figure::Measure { .. } | Figure::Measures { .. } => {
             of_part(figures, &MeasureFigure::of(figures, figure)?)
+        }
+        Figure::Metric { stat, metric, phase } => {
+            figures.metric_value(*phase, metric.index(), *stat)
         }
         // It may be a bound.
         Figure::Sessions { .. } => None,
@@ -351,6 +359,10 @@ pub(crate) fn unit(figure: &Figure) -> Unit {
         Figure::Connected => Unit::Share,
         Figure::Users | Figure::Refused | Figure::Wire(_) => Unit::Count,
         Figure::Cost | Figure::CostPerUserHour => Unit::Plain,
+        Figure::Metric { stat: MetricStat::Count, .. } => Unit::Count,
+        Figure::Metric { stat: MetricStat::Share, .. } => Unit::Share,
+        // In the unit that the scenario gives it.
+        Figure::Metric { .. } => Unit::Plain,
         Figure::Behind(_) => Unit::Nanoseconds,
         Figure::Measure { stat, .. }
         | Figure::Measures { stat, .. }
@@ -360,6 +372,19 @@ pub(crate) fn unit(figure: &Figure) -> Unit {
             Stat::ErrorRate | Stat::SuccessRate => Unit::Share,
             Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => Unit::Nanoseconds,
         },
+    }
+}
+
+/// The unit that the scenario gives the figure of a metric, `/s` behind it for a rate; empty for all others.
+pub(crate) fn own_unit(info: &RunInfo, figure: &Figure) -> String {
+    let Figure::Metric { stat, metric, .. } = figure else {
+        return String::new();
+    };
+    let unit = info.metrics.get(metric.index()).map_or("", |metric| metric.unit.as_str());
+    match stat {
+        MetricStat::Count | MetricStat::Share => String::new(),
+        MetricStat::Rate => format!("{unit}/s"),
+        _ => unit.to_owned(),
     }
 }
 

@@ -28,4 +28,6 @@ mod tests;
 pub use exports::{ExportError, Exports, Targets, check_otlp};
 pub use prometheus::page;
 pub use server::Server;
-pub use snapshot::{MeasureSecond, ProbeValue, ResponseTime, Second, Snapshot, Totals};
+pub use snapshot::{
+    MeasureSecond, MetricSecond, MetricValue, ProbeValue, ResponseTime, Second, Snapshot, Totals,
+};

@@ -1,7 +1,9 @@
 //! A run's figures as CSV (RFC 4180), for spreadsheets and statistics.
 
 use csv::Writer;
-use record::schema::{ErrorSummary, Latency, MeasureSummary, RunInfo, SeriesRow, Summary};
+use record::schema::{
+    ErrorSummary, Latency, MeasureSummary, MetricSummary, RunInfo, SeriesRow, Summary,
+};
 use record::{ProbeRow, Probes};
 
 /// The columns of `measures.csv`.
@@ -86,6 +88,53 @@ pub fn errors_csv(errors: &[ErrorSummary]) -> String {
                 error.first_ns.to_string(),
                 error.last_ns.to_string(),
             ])?;
+        }
+        Ok(())
+    })
+}
+
+/// The columns of `metrics.csv`.
+const METRICS: [&str; 14] = [
+    "metric",
+    "kind",
+    "unit",
+    "count",
+    "sum",
+    "rate_per_s",
+    "share",
+    "last",
+    "mean",
+    "min",
+    "p50",
+    "p95",
+    "p99",
+    "max",
+];
+
+/// The metrics of the scenario's own; cells that a kind does not have are empty.
+pub fn metrics_csv(metrics: &[MetricSummary]) -> String {
+    table(|writer| {
+        writer.write_record(METRICS)?;
+        for metric in metrics {
+            let first = [
+                metric.name.clone(),
+                metric.kind.name().to_owned(),
+                metric.unit.clone(),
+                metric.count.to_string(),
+            ];
+            let figures = [
+                metric.sum,
+                metric.rate_per_s,
+                metric.share,
+                metric.last,
+                metric.mean,
+                metric.min,
+                metric.p50,
+                metric.p95,
+                metric.p99,
+                metric.max,
+            ];
+            writer.write_record(first.into_iter().chain(figures.map(known)))?;
         }
         Ok(())
     })
@@ -195,6 +244,19 @@ mod tests {
             a step whose name is longer than its column,timeout,,3,1,0,500000000000
         "#]]
         .assert_eq(&errors_csv(&errors));
+    }
+
+    #[test]
+    fn metrics_have_a_row_each() {
+        expect_test::expect![[r#"
+            metric,kind,unit,count,sum,rate_per_s,share,last,mean,min,p50,p95,p99,max
+            size,quantity,bytes,3,87,,,,29,-1.5,29,59.5,59.5,59.5
+            orders,counter,,2,1250.5,20.84,,,,,,,,
+            cheap,share,,4,,,0.75,,,,,,,
+            depth,gauge,items,4,,,,7,,-2,,,,9
+            never,quantity,€,0,,,,,,,,,,
+        "#]]
+        .assert_eq(&metrics_csv(&crate::metrics::tests::each()));
     }
 
     #[test]

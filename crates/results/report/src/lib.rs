@@ -18,6 +18,7 @@ mod junit;
 mod live;
 mod markdown;
 mod meters;
+mod metrics;
 // Tests look at all documents.
 #[cfg(any(test, feature = "full"))]
 pub mod model;
@@ -38,7 +39,7 @@ mod verdict;
 pub use self::compare::{comparison, comparison_junit, comparison_markdown};
 pub use analyze::analysis;
 pub use capacity::{capacity, recovers, trial};
-pub use csv::{errors_csv, measures_csv, probes_csv, series_csv};
+pub use csv::{errors_csv, measures_csv, metrics_csv, probes_csv, series_csv};
 pub use duet::{duet, duet_junit, duet_markdown};
 pub use experiment::{experiment, experiment_claims_csv, experiment_means_csv};
 pub use json::{json, run_json};

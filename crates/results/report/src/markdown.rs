@@ -5,6 +5,7 @@ use record::schema::{Finding, MeasureSummary, RunInfo, Severity, Summary, Verdic
 
 use crate::findings::{FindingPlace, place};
 use crate::intervals::ShownIntervals;
+use crate::metrics;
 use crate::style::Style;
 use crate::times::response_times;
 use crate::verdict::{failure, is_reason, of_region, others, rate, rates, rows, seen, share};
@@ -62,6 +63,14 @@ pub fn run_markdown(summary: &Summary, info: &RunInfo) -> String {
     }
     text += &table("step", rows(summary, info).iter().map(|row| (row.name.as_str(), row.measure)));
     text += "\n";
+    if !summary.metrics.is_empty() {
+        text += "| metric | kind | figures |\n| --- | --- | --- |\n";
+        for metric in &summary.metrics {
+            let figures = plain(&metrics::figures(metric));
+            text += &format!("| {} | {} | {figures} |\n", plain(&metric.name), metric.kind.name());
+        }
+        text += "\n";
+    }
     let others = at(FindingPlace::Limit) + &at(FindingPlace::More);
     if !others.is_empty() {
         text += &(others + "\n");
@@ -234,6 +243,23 @@ mod tests {
             | requests by tag | count | completed | failed | share | p50 | p95 | p99 | max |
             | group=buy | 720,000 | 1,440/s | 12 | 0.00167 % | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |
             | area=shop | 720,000 | 1,440/s | 12 | 0.00167 % | 3.10 ms | 9.30 ms | 15.5 ms | 310 ms |"#]]
+        .assert_eq(&added.join("\n"));
+    }
+
+    #[test]
+    fn metrics_have_a_table_with_their_units() {
+        let summary = Summary { metrics: metrics::tests::each(), ..sample::summary() };
+        let text = run_markdown(&summary, &sample::info());
+        let plain = run_markdown(&sample::summary(), &sample::info());
+        let added: Vec<&str> = text.lines().filter(|line| !plain.contains(line)).collect();
+        expect_test::expect![[r#"
+            | metric | kind | figures |
+            | --- | --- | --- |
+            | size | quantity | mean 29.0 bytes, min -1.50 bytes, p50 29.0 bytes, p95 59.5 bytes, p99 59.5 bytes, max 59.5 bytes, recorded 3 times |
+            | orders | counter | sum 1,250 (20.8/s), recorded 2 times |
+            | cheap | share | true 75 %, recorded 4 times |
+            | depth | gauge | last 7.00 items, min -2.00 items, max 9.00 items, recorded 4 times |
+            | never | quantity | recorded 0 times |"#]]
         .assert_eq(&added.join("\n"));
     }
 

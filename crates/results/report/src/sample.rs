@@ -49,6 +49,7 @@ pub(crate) fn info() -> RunInfo {
         measures: vec![measure("handshake", "handshake"), measure("request", "request")],
         steps: Vec::new(),
         expects_overload: false,
+        metrics: Vec::new(),
         sessions: vec!["fan".to_owned()],
         phases: vec![phase("ramp", 0, 200, 24_000.0), phase("hold", 200, 500, 0.0)],
         tls_unverified: false,
@@ -330,6 +331,7 @@ pub(crate) fn summary() -> Summary {
         totals: Vec::new(),
         regions: Vec::new(),
         tags: Vec::new(),
+        metrics: Vec::new(),
         phases: vec![
             phase("ramp", 0, 200, 24_000, vec![measure("handshake", 24_000, 0, 412_000)]),
             phase("hold", 200, 500, 0, vec![measure("request", 720_000, 12, 3_100_000)]),

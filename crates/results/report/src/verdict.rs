@@ -12,6 +12,7 @@ use record::schema::{
 
 use crate::findings::{FindingPlace, place};
 use crate::intervals;
+use crate::metrics;
 use crate::style::{COLUMNS, INDENT, Line, Style, Tone, wrap};
 use crate::table::Table;
 use crate::times::response_times;
@@ -61,6 +62,7 @@ pub fn verdict(text: &VerdictText<'_>, style: Style) -> String {
     };
     sections.push(findings(at(FindingPlace::Broke), columns, style));
     sections.push(steps::steps(text, style));
+    sections.push(metrics::lines(&summary.metrics, columns, style));
     let more = at(FindingPlace::More).filter(|_| full);
     sections.push(findings(at(FindingPlace::Limit).chain(more), columns, style));
     if full {

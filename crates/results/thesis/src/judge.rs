@@ -47,6 +47,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         totals: Vec::new(),
         regions: Vec::new(),
         tags: Vec::new(),
+        metrics: Vec::new(),
         phases: Vec::new(),
     }
 }

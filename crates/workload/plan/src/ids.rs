@@ -39,6 +39,8 @@ ids! {
     SessionId
     /// Index of a [`crate::Measure`] in [`crate::Plan::measures`].
     MeasureId
+    /// Index of a [`crate::Metric`] in [`crate::Plan::metrics`].
+    MetricId
     /// Index of an [`crate::Endpoint`] in [`crate::Plan::endpoints`].
     EndpointId
     /// Index of a [`crate::PushedMessage`] in [`crate::Plan::messages`].

@@ -23,6 +23,7 @@ mod measures;
 mod meetings;
 mod messages;
 pub mod meters;
+mod metrics;
 mod mqtt;
 mod numbered;
 mod once;
@@ -48,7 +49,7 @@ pub use channels::{ChannelOp, ChannelVerb, Protocol};
 pub use data::{Data, DrawnRow, End, Feed, Order, Table};
 pub use elements::Elements;
 pub use http::{HttpOp, StatusRule, is_secret_header};
-pub use ids::{DataId, EndpointId, MeasureId, MessageId, Pc, Register, SessionId, Slot};
+pub use ids::{DataId, EndpointId, MeasureId, MessageId, MetricId, Pc, Register, SessionId, Slot};
 pub use load_setting::LoadSetting;
 pub use matching::{Match, MatchTest, Save, Source, pointer_text};
 pub use measures::{
@@ -56,6 +57,7 @@ pub use measures::{
 };
 pub use meetings::{Counter, MeetOp, Meetings, Queue, Rendezvous};
 pub use messages::{Acknowledgement, Expect, PushedMessage, SendOp, SentAt};
+pub use metrics::Metric;
 pub use mqtt::{Delivery, MessageProperties, MqttAuthentication, MqttOpen, MqttWill};
 pub use numbered::MessageNumber;
 pub use once::Once;
@@ -117,6 +119,9 @@ pub struct Plan {
     pub shared: Vec<Value>,
     /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
     pub measures: Vec<Measure>,
+    /// Numbers of the scenario's own that are no times.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<Metric>,
     /// The measure of steps that could not be done and are no operations: a `set` whose value
     /// cannot be computed, a `feed` that finds no row. Open WebSockets, TCP connections and event
     /// streams that were lost between steps are counted there, too. [`builtin::CONNECT`] if there

@@ -118,6 +118,7 @@ impl Session {
                     measures.get(measure.index()).map(|measure| &measure.name)
                 }
                 Op::Script(_)
+                | Op::Record { .. }
                 | Op::ThinkFor(_)
                 | Op::LoopStart { .. }
                 | Op::JumpUnless { .. }

@@ -1,16 +1,19 @@
 //! Figures of a run, and conditions on them that decide whether it passes.
 
 mod error;
+mod metrics;
 mod parse;
 mod statistic;
 mod tags;
 
 pub use error::{FigureError, Unknown};
+pub use metrics::MetricName;
 pub use parse::{MeasureTags, Names, UNKNOWN_MEASURE, UNKNOWN_PHASE, UNKNOWN_TAG};
 
 use serde::Serialize;
+use stats::metrics::MetricStat;
 
-use crate::ids::MeasureId;
+use crate::ids::{MeasureId, MetricId};
 use crate::wire::Wire;
 
 /// A condition that decides whether the run passes.
@@ -20,7 +23,7 @@ pub struct Threshold {
     pub text: String,
     pub figure: Figure,
     pub comparison: Comparison,
-    /// In the figure's base unit: nanoseconds, per second, a share in 0..=1, or a count.
+    /// In the figure's base unit: nanoseconds, per second, a share in 0..=1, a count, or the unit of a metric.
     pub limit: f64,
 }
 
@@ -95,6 +98,13 @@ pub enum Figure {
         /// The phase, as in [`Figure::Measure`].
         phase: Option<usize>,
     },
+    /// A figure of a metric of the scenario's own: `sum(orders)`.
+    Metric {
+        stat: MetricStat,
+        metric: MetricId,
+        /// The phase, as in [`Figure::Measure`].
+        phase: Option<usize>,
+    },
     /// A figure of sessions: `failed(sessions)`, `p95(sessions)`. One that was cut off has not ended.
     Sessions {
         stat: Stat,
@@ -119,6 +129,7 @@ impl Figure {
             | Figure::CostPerUserHour
             | Figure::Behind(_)
             | Figure::Wire(_)
+            | Figure::Metric { .. }
             | Figure::Sessions { .. } => None,
         }
     }
@@ -128,6 +139,7 @@ impl Figure {
         match *self {
             Figure::Measure { phase, .. }
             | Figure::Measures { phase, .. }
+            | Figure::Metric { phase, .. }
             | Figure::Sessions { phase, .. } => phase,
             Figure::Connected
             | Figure::Users

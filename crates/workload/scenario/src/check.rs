@@ -28,6 +28,7 @@ mod markov;
 mod matching;
 mod meetings;
 mod messages;
+mod metrics;
 mod mqtt;
 mod multipart;
 mod names;
@@ -91,7 +92,9 @@ use meetings::Declarations;
 use names::Param;
 use plan::expr::Template;
 use plan::probes::Probe;
-use plan::{Aws, Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan, Region, Tags};
+use plan::{
+    Aws, Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Metric, Plan, Region, Tags,
+};
 use proxies::Proxies;
 use secrets::Secrets;
 use stats::dist::Dist;
@@ -207,6 +210,8 @@ pub(crate) struct Checker<'a> {
     measures: Vec<Measure>,
     /// The place where each measure stands first.
     measure_places: Vec<Place>,
+    /// Numbers of the scenario's own that are no times.
+    metrics: Vec<Metric>,
     /// Any of the messages that the server pushes has a number.
     has_numbers: bool,
     /// Tags of the session, the groups and the step that are being compiled.
@@ -288,6 +293,7 @@ impl<'a> Checker<'a> {
             phases_beside: Vec::new(),
             measures: vec![connects()],
             measure_places: vec![Place::at(0..0)],
+            metrics: Vec::new(),
             tags: Tags::new(),
             totals: BTreeSet::new(),
             headers: Vec::new(),
@@ -325,6 +331,12 @@ impl Checker<'_> {
             self.diagnostics
                 .error("bad-name", place, "this cannot be the name of a measure")
                 .hint("a name has 1 to 200 characters and no line breaks");
+        }
+        if self.metric(name).is_some() {
+            let message = format!("`{name}` is already the name of a metric");
+            self.diagnostics
+                .error("measure-conflict", place, message)
+                .hint("give it another name with `as`");
         }
         let tags = match kind {
             MeasureKind::Message => Tags::new(),

@@ -31,7 +31,9 @@ pub(crate) mod tags;
 mod target;
 pub(crate) mod tcp;
 
-pub use self::document::{ABORT, DOCUMENT, INCLUDE, MESSAGE, SESSION, SETUP, STAMPS};
+pub use self::document::{
+    ABORT, DOCUMENT, INCLUDE, MESSAGE, METRIC, METRIC_KINDS, SESSION, SETUP, STAMPS,
+};
 pub use self::graphql::{GRAPHQL_REQUEST, SUBSCRIBED};
 pub use self::grpc::GRPC_FILES;
 pub use arrivals::{PHASES, SINGLE, STEP_RANGE};

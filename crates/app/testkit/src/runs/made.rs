@@ -40,6 +40,7 @@ pub fn info() -> RunInfo {
         measures: vec![MeasureInfo::new("request", "request")],
         steps: Vec::new(),
         expects_overload: false,
+        metrics: Vec::new(),
         sessions: vec!["visitor".to_owned()],
         phases: vec![phase("warm-up", "rate", 0, 2, 20.0), phase("measured", "rate", 2, 6, 40.0)],
         tls_unverified: false,

@@ -51,6 +51,7 @@ pub fn info() -> RunInfo {
         measures: vec![measure("connect", "connect"), measure("request", "request")],
         steps: Vec::new(),
         expects_overload: false,
+        metrics: Vec::new(),
         sessions: vec!["visitor".to_owned()],
         phases: vec![phase("constant", "rate", 0, 60, 6000.0)],
         tls_unverified: false,

@@ -49,6 +49,9 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
         if !summary.errors.is_empty() {
             write(&folder.join("errors.csv"), &report::errors_csv(&summary.errors))?;
         }
+        if !summary.metrics.is_empty() {
+            write(&folder.join("metrics.csv"), &report::metrics_csv(&summary.metrics))?;
+        }
         let series = run.series().map_err(refuse)?;
         write(&folder.join("series.csv"), &report::series_csv(&series))?;
     }

@@ -351,6 +351,28 @@ fn shop() {
     passes("shop.yaml", &sets, 50);
 }
 
+/// Counted on paper: users 0 to 39 have baskets of 0.25 to 10.
+#[test]
+fn metrics() {
+    let stall = Served::start(&["stall", "--stall", "0"]);
+    let target = format!("target={}", stall.url);
+    let sets = [&target, "arrivals.0.for=1s", "thresholds.4=sum(orders) == 40"];
+    let space = passes("metrics.yaml", &sets, 40);
+    let metrics = space.summary().metrics;
+    let metric = |name: &str| metrics.iter().find(|metric| metric.name == name).unwrap();
+    let basket = metric("basket");
+    assert_eq!((basket.count, basket.unit.as_str()), (40, "EUR"));
+    assert_eq!((basket.sum, basket.mean), (Some(205.0), Some(5.125)));
+    assert_eq!((basket.min, basket.max), (Some(0.25), Some(10.0)));
+    let median = basket.p50.unwrap();
+    assert!((median / 5.0 - 1.0).abs() < 0.002, "{median}");
+    assert_eq!(metric("orders").sum, Some(40.0));
+    assert_eq!(metric("small").share, Some(19.0 / 40.0));
+    assert_eq!(metric("newest user").max, Some(39.0));
+    let page = metric("page");
+    assert!(page.min == page.max && page.max.unwrap() > 0.0, "{page:?}");
+}
+
 #[test]
 fn populations() {
     let stall = Served::start(&["stall", "--stall", "0"]);

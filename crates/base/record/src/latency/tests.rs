@@ -36,6 +36,7 @@ fn info() -> RunInfo {
         measures: Vec::new(),
         steps: Vec::new(),
         expects_overload: false,
+        metrics: Vec::new(),
         sessions: Vec::new(),
         phases: Vec::new(),
         tls_unverified: false,

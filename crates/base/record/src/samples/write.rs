@@ -272,6 +272,7 @@ impl SampleImport<'_> {
             measures: measures.map(|own| MeasureInfo::new(&own.name, own.kind)).collect(),
             steps: Vec::new(),
             expects_overload: false,
+            metrics: Vec::new(),
             sessions: vec!["imported".to_owned()],
             // Phases are planned; runs whose plans differ are not compared.
             phases: Vec::new(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use stats::metrics::MetricKind;
 
 use super::{ErrorSummary, Incident, RegionTally, UnfinishedSessions, WorkKind};
 
@@ -65,6 +66,10 @@ pub struct Summary {
     /// Whole run, by key and value; left out if no step has tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<TagSummary>,
+    /// Numbers of the scenario's own over the complete run, in the order of
+    /// [`RunInfo::metrics`](super::RunInfo::metrics); left out if it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricSummary>,
     /// In the order of [`RunInfo::phases`](super::RunInfo::phases).
     pub phases: Vec<PhaseSummary>,
 }
@@ -99,6 +104,51 @@ fn over_regions<'a>(
         true => measures,
         false => totals,
     }
+}
+
+/// Figures of a metric of the scenario's own. Those that its kind does not have, or that nothing was recorded for, are left
+/// out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ts_rs::TS)]
+pub struct MetricSummary {
+    /// As the scenario calls it.
+    pub name: String,
+    /// `counter`, `gauge`, `share` or `quantity`.
+    #[ts(type = "\"counter\" | \"gauge\" | \"share\" | \"quantity\"")]
+    pub kind: MetricKind,
+    /// Behind its numbers, for people; may be empty.
+    pub unit: String,
+    /// How often it was recorded.
+    pub count: u64,
+    /// The sum of a counter or of quantities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sum: Option<f64>,
+    /// The sum of a counter by second of the planned load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
+    /// How often a share was true, of all times; 0..=1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// The last number of a gauge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<f64>,
+    /// The mean of quantities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
+    /// The least number of a gauge or quantity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// The median of quantities, as the others that follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50: Option<f64>,
+    /// The 95th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95: Option<f64>,
+    /// The 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99: Option<f64>,
+    /// The greatest number of a gauge or quantity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
 }
 
 /// Operations of steps over the complete run, those of all measures together; see [`crate::operations`].

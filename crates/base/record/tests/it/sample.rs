@@ -42,6 +42,7 @@ pub(crate) fn info() -> RunInfo {
             .to_vec(),
         steps: Vec::new(),
         expects_overload: false,
+        metrics: Vec::new(),
         sessions: vec!["fan".to_owned(), "admin".to_owned()],
         phases: vec![PhaseInfo {
             name: "ramp".to_owned(),
@@ -151,6 +152,7 @@ pub(crate) fn summary() -> Summary {
             measures: vec!["page, with comma".to_owned()],
             figures: measure_summary(),
         }],
+        metrics: Vec::new(),
         phases: vec![PhaseSummary {
             name: "ramp".to_owned(),
             start_ns: 0,

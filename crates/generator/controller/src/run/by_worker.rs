@@ -123,6 +123,7 @@ mod tests {
             console: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
+            metrics: Vec::new(),
             sessions: SessionTimes::default(),
             broadcasts: Vec::new(),
             heads: Vec::new(),

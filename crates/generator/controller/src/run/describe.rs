@@ -9,8 +9,8 @@ use plan::Plan;
 use plan::{MeasureKind, Phase, PhaseKind, Spacing, Target, Trace};
 use record::run_id;
 use record::schema::{
-    FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RegionInfo, RunInfo, RunStatus,
-    WorkerInfo,
+    FORMAT_VERSION, GeneratorInfo, MeasureInfo, MetricInfo, PhaseInfo, RegionInfo, RunInfo,
+    RunStatus, WorkerInfo,
 };
 use workers::{LoopsSetup, ScenarioText, hex_digest};
 
@@ -82,6 +82,7 @@ impl RunStart<'_> {
             host: host::facts().into_iter().chain(facts.clone()).collect(),
             regions: regions(plan, setup),
             measures: measures(plan),
+            metrics: plan.metrics.iter().map(metric).collect(),
             sessions: plan.sessions.iter().map(|session| session.name.clone()).collect(),
             steps: steps(plan),
             expects_overload: plan.expects_overload,
@@ -174,6 +175,10 @@ fn measure(measure: &plan::Measure) -> MeasureInfo {
         shared_name: measure.shared_name.clone(),
         waits: false,
     }
+}
+
+fn metric(metric: &plan::Metric) -> MetricInfo {
+    MetricInfo { name: metric.name.clone(), kind: metric.kind, unit: metric.unit.clone() }
 }
 
 fn phase(plan: &Plan, phase: &Phase) -> PhaseInfo {

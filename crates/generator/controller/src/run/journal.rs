@@ -5,8 +5,8 @@ use std::path::Path;
 use engine::measure::Sample;
 use plan::{Plan, builtin};
 use record::schema::{
-    ErrorCount, ErrorSample, Event, EventKind, OnceEnded, RowsPart, RunInfo, RunStatus, Tally,
-    WorkerClock,
+    ErrorCount, ErrorSample, Event, EventKind, MetricRow, OnceEnded, RowsPart, RunInfo, RunStatus,
+    SeriesRow, Tally, WorkerClock,
 };
 use record::{
     Durability, EventsWriter, LatencyWriter, LinesWriter, ProbesWriter, RecordError, RowCounts,
@@ -37,6 +37,8 @@ pub(crate) struct Journal {
     errors: Option<LinesWriter<ErrorCount>>,
     /// `None`: there is no sample yet.
     samples: Option<LinesWriter<ErrorSample>>,
+    /// `None`: nothing was recorded of any metric yet.
+    metrics: Option<LinesWriter<MetricRow>>,
     since_checkpoint: u32,
     /// `None`: rows are with the agents of a fleet, or nowhere.
     rows: Option<RowsThread>,
@@ -71,6 +73,7 @@ impl Journal {
             failures: Failures::new(samples_max),
             errors: None,
             samples: None,
+            metrics: None,
             since_checkpoint: 0,
             secrets,
             new_events: Vec::new(),
@@ -190,6 +193,7 @@ impl Journal {
         self.series.push(&interval.row);
         self.measures(interval)?;
         self.errors(interval)?;
+        self.metrics(interval)?;
         for line in &interval.console {
             self.event(line.at_ns, EventKind::Console { text: line.text.clone() })?;
         }
@@ -244,6 +248,27 @@ impl Journal {
         interval.samples.iter().try_for_each(|sample| self.sample(sample))
     }
 
+    /// Writes what an interval recorded of the scenario's own metrics. Without any there is no such file.
+    fn metrics(&mut self, interval: &Interval) -> Result<(), RecordError> {
+        if interval.metrics.is_empty() {
+            return Ok(());
+        }
+        let SeriesRow { start_ns, end_ns, phase, .. } = interval.row;
+        let rows = interval.metrics.iter().map(|(metric, values)| MetricRow {
+            start_ns,
+            end_ns,
+            phase,
+            metric: metric.0,
+            values: values.clone(),
+        });
+        let rows: Vec<MetricRow> = rows.collect();
+        let metrics = match self.metrics.take() {
+            Some(metrics) => metrics,
+            None => self.dir.metrics()?,
+        };
+        self.metrics.insert(metrics).write_all(&rows)
+    }
+
     fn sample(&mut self, sample: &Sample) -> Result<(), RecordError> {
         if let Some(what) = self.failures.event(sample, &self.info) {
             self.event(sample.at_ns, what)?;
@@ -263,6 +288,7 @@ impl Journal {
         self.events.checkpoint()?;
         self.errors.as_mut().map_or(Ok(()), LinesWriter::checkpoint)?;
         self.samples.as_mut().map_or(Ok(()), LinesWriter::checkpoint)?;
+        self.metrics.as_mut().map_or(Ok(()), LinesWriter::checkpoint)?;
         self.latency.flush()?;
         self.series.checkpoint_pausing(&mut rest)?;
         self.dir.write_tally(&Tally { workers: workers.tally(), ..self.outcomes.tally() })
@@ -279,9 +305,11 @@ impl Journal {
         };
         let mut errors = self.errors;
         let mut samples = self.samples;
+        let mut metrics = self.metrics;
         let closed = written
             .and(errors.as_mut().map_or(Ok(()), LinesWriter::checkpoint))
             .and(samples.as_mut().map_or(Ok(()), LinesWriter::checkpoint))
+            .and(metrics.as_mut().map_or(Ok(()), LinesWriter::checkpoint))
             .and(self.series.finish())
             .and(self.latency.finish())
             .and(dir.write_tally(&Tally { workers: workers.tally(), ..self.outcomes.tally() }));

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use engine::measure::{ConsoleLine, Delta, MeasureDelta, Sample, SessionTimes};
+use engine::measure::{ConsoleLine, Delta, MeasureDelta, MetricDelta, Sample, SessionTimes};
 use engine::sequences::{ClockReading, Settlement};
 use engine::traffic::Traffic;
-use plan::{MeasureId, MessageId};
+use plan::{MeasureId, MessageId, MetricId};
 use record::Outcome;
 use record::counters::Counts;
 use record::operations::OperationCounts;
 use record::schema::{SeriesRow, StepWork, UnfinishedSessions};
 use stats::hist::LogHistogram;
+use stats::metrics::MetricValues;
 use workers::Numbering;
 
 use super::broadcasts::Broadcasts;
@@ -31,6 +32,8 @@ pub(crate) struct Interval {
     pub(crate) console: Vec<ConsoleLine>,
     pub(crate) endings: Vec<UnfinishedSessions>,
     pub(crate) own_work: Vec<StepWork>,
+    /// Metrics with any number.
+    pub(crate) metrics: BTreeMap<MetricId, MetricValues>,
     pub(crate) sessions: SessionTimes,
     pub(crate) counts: Counts,
     /// The counts of each region.
@@ -230,6 +233,7 @@ impl Interval {
             console: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
+            metrics: BTreeMap::new(),
             sessions: SessionTimes::default(),
             counts: Counts::default(),
             regions: Vec::new(),
@@ -255,6 +259,14 @@ impl Interval {
         self.endings.extend(delta.endings);
         for work in &delta.own_work {
             work.add_to(&mut self.own_work);
+        }
+        for MetricDelta { metric, values } in delta.metrics {
+            match self.metrics.get_mut(&metric) {
+                Some(sum) => sum.merge(&values),
+                None => {
+                    self.metrics.insert(metric, values);
+                }
+            }
         }
         self.sessions.merge(&delta.sessions);
         self.settlements.extend(delta.settlements);
@@ -355,6 +367,7 @@ mod tests {
             console: Vec::new(),
             endings: Vec::new(),
             own_work: Vec::new(),
+            metrics: Vec::new(),
             sessions: SessionTimes::default(),
             broadcasts: Vec::new(),
             heads: Vec::new(),

@@ -9,9 +9,10 @@ use plan::Plan;
 use probe::ProbeValue;
 use record::Outcome;
 use record::operations::is_of_step;
-use record::schema::{ErrorCount, Event, EventKind, RunInfo, SeriesRow};
+use record::schema::{ErrorCount, Event, EventKind, MetricInfo, RunInfo, SeriesRow};
 use stats::censored::{CensoredTimes, Quantile};
 use stats::hist::LogHistogram;
+use stats::metrics::MetricValues;
 
 use super::merge::Interval;
 
@@ -43,6 +44,13 @@ impl Tick<'_> {
             .values()
             .filter(|delta| is_of_step(&self.info.measures[delta.measure.index()].kind));
         measures.map(|delta| &delta.response)
+    }
+
+    /// The metrics of the scenario's own that were recorded in this interval.
+    pub fn metrics(&self) -> impl Iterator<Item = (&MetricInfo, &MetricValues)> {
+        let metrics = self.interval.metrics.iter();
+        metrics
+            .filter_map(|(metric, values)| Some((self.info.metrics.get(metric.index())?, values)))
     }
 
     /// The measures, those of several regions as one.

@@ -1,10 +1,14 @@
 //! The instructions: runs a user's program until it has to wait.
 
-use plan::expr::{Condition, EvalError, Value};
-use plan::{ChannelVerb, DrawnRow, Feed, MeasureId, Op, Order, Pc, Register, Slot};
+use plan::expr::{Condition, EvalError, Expr, Value};
+use plan::{
+    ChannelVerb, DrawnRow, Feed, MeasureId, Metric, MetricId, Op, Order, Pc, Register, Slot,
+};
 use record::Outcome;
 use record::schema::WorkKind;
+use stats::decimal::{Decimal, MAGNITUDE_MAX};
 use stats::dist::Dist;
+use stats::metrics::MetricKind;
 
 use crate::failures::{Cause, Failed};
 use crate::interpreter::{Flow, Interpreter};
@@ -95,6 +99,7 @@ impl Interpreter<'_> {
             | Op::Script(_)
             | Op::Check { .. }
             | Op::Measure { .. }
+            | Op::Record { .. }
             | Op::LoopStart { .. }
             | Op::JumpUnless { .. }
             | Op::RetryEnd { .. }
@@ -155,6 +160,7 @@ impl Interpreter<'_> {
                     self.fault(now_ns, key, *measure, text);
                 }
             }
+            Op::Record { value, metric } => self.record(now_ns, key, value, *metric)?,
             Op::LoopStart { register, times, end } => {
                 let times = self.evaluate(now_ns, key, |scope| times.eval_count(scope))?;
                 self.users[key].registers[register.index()] = times;
@@ -173,6 +179,44 @@ impl Interpreter<'_> {
             _ => {}
         }
         Ok(Flow::Next)
+    }
+
+    /// Records a number of a metric, or why there is none.
+    fn record(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        value: &Expr,
+        metric: MetricId,
+    ) -> Result<(), EvalError> {
+        let plan = self.plan;
+        let Metric { name, kind, .. } = &plan.metrics[metric.index()];
+        let number = match kind {
+            MetricKind::Share => {
+                let holds = self.evaluate(now_ns, key, |scope| value.eval_bool(scope))?;
+                f64::from(u8::from(holds))
+            }
+            MetricKind::Counter | MetricKind::Gauge | MetricKind::Quantity => {
+                self.evaluate(now_ns, key, |scope| value.eval_number(scope))?
+            }
+        };
+        match Decimal::from_f64(number) {
+            Some(decimal) if *kind == MetricKind::Counter && decimal < Decimal::ZERO => {
+                let text =
+                    || format!("{number} cannot be added to the counter `{name}`: it is below 0");
+                self.fault(now_ns, key, plan.faults, text);
+            }
+            Some(decimal) => self.recorder.metric(now_ns, metric, decimal),
+            None => {
+                let text = || {
+                    format!(
+                        "{number} is no number of `{name}`: these lie between -{MAGNITUDE_MAX:e} and {MAGNITUDE_MAX:e}"
+                    )
+                };
+                self.fault(now_ns, key, plan.faults, text);
+            }
+        }
+        Ok(())
     }
 
     /// Evaluates an expression of the user's step.

@@ -38,6 +38,7 @@ mod locations;
 mod meeting;
 mod meetings;
 mod memory;
+mod metrics;
 mod missed;
 mod mqtt;
 mod mqtt_filters;

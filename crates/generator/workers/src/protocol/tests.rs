@@ -1,14 +1,16 @@
 use engine::measure::{
-    ConsoleLine, Counts, Delta, ErrorDelta, Gauges, LoopCpu, MeasureDelta, OUTCOMES, Sample,
-    SessionTimes,
+    ConsoleLine, Counts, Delta, ErrorDelta, Gauges, LoopCpu, MeasureDelta, MetricDelta, OUTCOMES,
+    Sample, SessionTimes,
 };
 use engine::sequences::{Broadcast, Claim, ClockReading, Head, Settlement};
 use engine::traffic::Traffic;
-use plan::{MeasureId, MessageId};
+use plan::{MeasureId, MessageId, MetricId};
 use proptest::prelude::*;
 use record::Outcome;
 use record::schema::{SessionEnd, StepWork, UnfinishedSessions, UserState, WorkKind};
+use stats::decimal::Decimal;
 use stats::hist::LogHistogram;
+use stats::metrics::{MetricKind, MetricValues};
 
 use super::super::adoption::Lot;
 use super::*;
@@ -79,6 +81,7 @@ fn delta() -> Delta {
             total_ns: 300,
             max_ns: 200,
         }],
+        metrics: vec![MetricDelta { metric: MetricId(1), values: quantities() }],
         sessions: SessionTimes { finished: hist, unfinished: LogHistogram::new() },
         broadcasts: vec![Broadcast {
             message: MessageId(0),
@@ -128,6 +131,13 @@ fn delta() -> Delta {
     }
 }
 
+/// Three times a thousandth.
+fn quantities() -> MetricValues {
+    let mut values = MetricValues::new(MetricKind::Quantity);
+    (0..3).for_each(|_| values.record(1, Decimal::from_millionths(1_000)));
+    values
+}
+
 fn row() -> Measurement {
     Measurement {
         due_ns: 128,
@@ -154,7 +164,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 19);
+    assert_eq!(PROTOCOL_VERSION, 20);
     let hello =
         Hello { magic: MAGIC, protocol: 1, throng: "0.1.0".to_owned(), token: "ab".to_owned() };
     assert_eq!(hex(&hello), "7468726f6e670105302e312e30026162");
@@ -219,6 +229,10 @@ fn messages_keep_their_form() {
             "010001010300010473746570010f6073657460206f662060636f64656002",
             // Our own work: its kind and measure, no session and no step of its own, how often, its sum and the longest.
             "01010101000004ac02c801",
+            // A metric: its number and kind, no numbers below 0, and the others.
+            "010103",
+            "00000000",
+            "b817e807e80701e80703",
             // Times of sessions that finished, and of others.
             "b817e807e80701e80703",
             "00000000",

@@ -440,8 +440,12 @@ mod tests {
             };
             live_run.add(&row, [values].into_iter());
         }
-        let names =
-            Names { measures: &["connect", "request"], tags: &[], phases: &["ramp", "hold"] };
+        let names = Names {
+            measures: &["connect", "request"],
+            metrics: &[],
+            tags: &[],
+            phases: &["ramp", "hold"],
+        };
         let threshold = |text| names.threshold(text).unwrap();
         let thresholds = ["p99(request) < 15ms in ramp", "p99(request) < 15ms in hold"];
         let judged = live_run.judge(&thresholds.map(threshold)).thresholds;

@@ -44,6 +44,7 @@ impl MeasureFigure {
             | Figure::CostPerUserHour
             | Figure::Behind(_)
             | Figure::Sessions { .. }
+            | Figure::Metric { .. }
             | Figure::Wire(_) => return None,
         };
         Some(match all.stat {
@@ -96,7 +97,7 @@ mod tests {
     fn messages_without_a_reply_are_not_among_the_times_of_all() {
         let figures = figures();
         let measures = ["connect", "request", "send"];
-        let names = Names { measures: &measures, tags: &[], phases: &[] };
+        let names = Names { measures: &measures, metrics: &[], tags: &[], phases: &[] };
         let value = |text: &str| threshold::value(&figures, &names.figure(text).unwrap()).unwrap();
         let about = |text: &str, ms: f64| {
             let found = value(text) / MS as f64;

@@ -74,6 +74,7 @@ impl Figures {
         figures.probes = run.probes()?;
         run.error_counts(|count| figures.add_error(count))?;
         run.error_samples()?.into_iter().for_each(|sample| figures.errors.add_sample(sample));
+        run.metrics(|row| figures.add_metric(&row))?;
         let tags = figures.tags();
         let ends = figures.end_tags();
         let requests: Vec<usize> = figures.requests().collect();

@@ -217,6 +217,9 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
             Stat::Count | Stat::Errors | Stat::ErrorRate | Stat::SuccessRate => "",
         },
         Figure::Behind(_) => "ns",
+        Figure::Metric { .. } => {
+            return Ok((value, threshold::own_unit(&run.figures.info, &figure)));
+        }
         Figure::Connected
         | Figure::Users
         | Figure::Refused

@@ -244,8 +244,12 @@ mod tests {
     const SECOND_NS: u64 = 1_000_000_000;
 
     fn abort(text: &str, after_s: u64, over_s: Option<u64>) -> Abort {
-        let names =
-            Names { measures: &["connect", "request"], tags: &[], phases: &["ramp", "hold"] };
+        let names = Names {
+            measures: &["connect", "request"],
+            metrics: &[],
+            tags: &[],
+            phases: &["ramp", "hold"],
+        };
         Abort {
             threshold: names.threshold(text).unwrap(),
             after_ns: after_s * SECOND_NS,

@@ -77,5 +77,10 @@ metrics! {
     HOST_LISTEN_DROPS: Counter "throng_host_listen_drops_total" "1" [] "Connections that the generator's host dropped because an accept queue was full";
     HOST_PACKET_DROPS: Counter "throng_host_packet_drops_total" "1" [] "Packets that the generator's host dropped because a packet queue was full";
     PROBE: Gauge "throng_probe" "1" ["role", "region", "source", "via", "metric", "unit"] "Last value of a probe, in the unit of its label";
+    METRIC_RECORDED: Counter "throng_metric_recorded_total" "1" ["metric"] "How often a metric of the scenario's own was recorded";
+    METRIC_SUM: Counter "throng_metric_sum_total" "1" ["metric", "unit"] "Sum of a counter of the scenario's own, in the unit of its label";
+    METRIC_TRUE: Counter "throng_metric_true_total" "1" ["metric"] "How often a share of the scenario's own was true";
+    METRIC_LAST: Gauge "throng_metric_last" "1" ["metric", "unit"] "Last number of a gauge of the scenario's own, in the unit of its label";
+    METRIC_QUANTILE: Gauge "throng_metric_quantile" "1" ["metric", "unit", "quantile"] "Quantities of the last second, in the unit of their label";
     DROPPED: Counter "throng_export_dropped_total" "1" ["to"] "Seconds that an export dropped because it was too slow";
 }

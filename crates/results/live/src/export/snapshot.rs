@@ -16,8 +16,34 @@ pub struct Second<'a> {
     pub measures: &'a [MeasureSecond],
     /// Failures in this second, by what they were.
     pub errors: &'a [ErrorCount],
+    /// Metrics of the scenario's own that were recorded in this second.
+    pub metrics: &'a [MetricSecond],
     /// The last values of the probes.
     pub probes: &'a [ProbeValue],
+}
+
+/// A metric of the scenario's own in one second.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricSecond {
+    pub name: String,
+    /// Behind its numbers, for people; may be empty.
+    pub unit: String,
+    /// How often it was recorded.
+    pub recorded: u64,
+    pub value: MetricValue,
+}
+
+/// What was recorded of a metric in one second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MetricValue {
+    /// Of a counter: the sum.
+    Sum(f64),
+    /// Of a gauge: the last number.
+    Last(f64),
+    /// Of a share: how often it was true.
+    Hits(u64),
+    /// Of quantities: 50, 95, 99 %.
+    Quantiles([f64; 3]),
 }
 
 /// A measure in one second.
@@ -96,7 +122,7 @@ pub struct Totals {
 impl Totals {
     /// The snapshot of a second; `dropped`: seconds that each export has dropped so far.
     pub fn add(&mut self, second: Second<'_>, dropped: &[(&str, u64)]) -> Snapshot {
-        let Second { info, row, measures, errors, probes } = second;
+        let Second { info, row, measures, errors, metrics: own, probes } = second;
         let mut samples = Samples { totals: self, list: Vec::new() };
         samples.of_row(row, info);
         for measure in measures {
@@ -114,6 +140,7 @@ impl Totals {
             }
         }
         samples.failures(errors, info);
+        own.iter().for_each(|metric| samples.own(metric));
         for ProbeValue { info, value } in probes {
             let labels =
                 [&*info.role, &info.region, &info.source, &info.via, &info.metric, &info.unit];
@@ -216,6 +243,24 @@ impl Samples<'_> {
         for (labels, count) in counts {
             let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
             self.count(&metrics::FAILURES, &labels, count);
+        }
+    }
+
+    /// A metric of the scenario's own. The last number of a gauge stays until there is another.
+    fn own(&mut self, metric: &MetricSecond) {
+        let name = metric.name.as_str();
+        let labels = [name, metric.unit.as_str()];
+        self.count(&metrics::METRIC_RECORDED, &[name], metric.recorded);
+        match metric.value {
+            MetricValue::Sum(sum) => self.step(&metrics::METRIC_SUM, &labels, sum),
+            MetricValue::Last(last) => self.total(&metrics::METRIC_LAST, &labels, last),
+            MetricValue::Hits(hits) => self.count(&metrics::METRIC_TRUE, &[name], hits),
+            MetricValue::Quantiles(found) => {
+                for (value, quantile) in found.into_iter().zip(["0.5", "0.95", "0.99"]) {
+                    let labels = [name, metric.unit.as_str(), quantile];
+                    self.gauge(&metrics::METRIC_QUANTILE, &labels, value);
+                }
+            }
         }
     }
 

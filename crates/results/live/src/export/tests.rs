@@ -5,7 +5,9 @@ use record::ProbeInfo;
 use record::schema::{ErrorCount, GeneratorInfo, MeasureInfo, RunInfo, RunStatus, SeriesRow};
 
 use crate::export::metrics;
-use crate::export::snapshot::{MeasureSecond, ProbeValue, ResponseTime, Second, Snapshot, Totals};
+use crate::export::snapshot::{
+    MeasureSecond, MetricSecond, MetricValue, ProbeValue, ResponseTime, Second, Snapshot, Totals,
+};
 use crate::export::{otlp, prometheus, statsd};
 
 fn info() -> RunInfo {
@@ -35,6 +37,7 @@ fn info() -> RunInfo {
         measures: Vec::new(),
         steps: Vec::new(),
         expects_overload: false,
+        metrics: Vec::new(),
         sessions: Vec::new(),
         phases: Vec::new(),
         tls_unverified: false,
@@ -77,9 +80,50 @@ fn second(totals: &mut Totals, errors: u64, with_measure: bool) -> Snapshot {
         row: &row,
         measures: if with_measure { &measures } else { &[] },
         errors: &[],
+        metrics: &[],
         probes: &probes,
     };
     totals.add(second, &[("otlp", 4)])
+}
+
+#[test]
+fn metrics_of_the_scenario_have_their_units() {
+    let metric = |name: &str, unit: &str, recorded, value| MetricSecond {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        recorded,
+        value,
+    };
+    let mut totals = Totals::default();
+    let mut add = |metrics: &[MetricSecond]| {
+        let (info, row) = (info(), SeriesRow::default());
+        let second =
+            Second { info: &info, row: &row, measures: &[], errors: &[], metrics, probes: &[] };
+        totals.add(second, &[])
+    };
+    add(&[
+        metric("orders", "", 2, MetricValue::Sum(3.5)),
+        metric("depth", "items", 1, MetricValue::Last(-7.0)),
+    ]);
+    let page = prometheus::render(&add(&[
+        metric("orders", "", 1, MetricValue::Sum(1.0)),
+        metric("cheap", "", 4, MetricValue::Hits(3)),
+        metric("basket", "bytes", 2, MetricValue::Quantiles([29.0, 30.0, 30.5])),
+    ]));
+    let page: Vec<&str> = page.lines().filter(|line| line.starts_with("throng_metric")).collect();
+    let page = page.join("\n").replace("run=\"the-run\",scenario=\"a \\\"scenario\\\"\",", "");
+    expect![[r#"
+        throng_metric_recorded_total{metric="orders"} 3
+        throng_metric_recorded_total{metric="cheap"} 4
+        throng_metric_recorded_total{metric="basket"} 2
+        throng_metric_recorded_total{metric="depth"} 1
+        throng_metric_sum_total{metric="orders",unit=""} 4.5
+        throng_metric_true_total{metric="cheap"} 3
+        throng_metric_last{metric="depth",unit="items"} -7
+        throng_metric_quantile{metric="basket",unit="bytes",quantile="0.5"} 29
+        throng_metric_quantile{metric="basket",unit="bytes",quantile="0.95"} 30
+        throng_metric_quantile{metric="basket",unit="bytes",quantile="0.99"} 30.5"#]]
+    .assert_eq(&page);
 }
 
 /// The lines that contain one of these names.
@@ -137,7 +181,8 @@ fn tags_of_a_measure_are_labels() {
     let mut second = |measures| {
         let info = &tagged;
         let row = &row;
-        totals.add(Second { info, row, measures, errors: &[], probes: &[] }, &[])
+        let second = Second { info, row, measures, errors: &[], metrics: &[], probes: &[] };
+        totals.add(second, &[])
     };
     second(&measures);
     // In a second without operations, too.
@@ -181,7 +226,9 @@ fn failures_have_their_step_kind_and_detail_as_labels() {
     }];
     let row = SeriesRow::default();
     let mut second = |errors: &[ErrorCount]| {
-        totals.add(Second { info: &info, row: &row, measures: &[], errors, probes: &[] }, &[])
+        let second =
+            Second { info: &info, row: &row, measures: &[], errors, metrics: &[], probes: &[] };
+        totals.add(second, &[])
     };
     let other_phase = ErrorCount { phase: 1, ..failed(Some(0), "status", Some("503"), 2) };
     second(&[

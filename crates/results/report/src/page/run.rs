@@ -11,7 +11,7 @@ use judge::totals::{StepTotals, Totals};
 use record::Import;
 use record::schema::{
     Event, EventKind, Finding, Incident, IncidentKind, IntervalMissing, Latency, MeasureSummary,
-    PhaseSummary, RunInfo, RunStatus, Summary, ThresholdResult, Verdict,
+    MetricSummary, PhaseSummary, RunInfo, RunStatus, Summary, ThresholdResult, Verdict,
 };
 use serde::Serialize;
 
@@ -73,6 +73,9 @@ pub(super) struct RunDocument<'a> {
     steps_left_out: usize,
     /// The requests with a tag taken as one, each.
     tags: Vec<Step<'a>>,
+    /// Those of the scenario's own; left out if it has none.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    metrics: &'a [MetricSummary],
     course: &'a Course,
     examples: Vec<Example<'a>>,
     regions: Vec<Region<'a>>,
@@ -307,6 +310,7 @@ impl<'a> RunDocument<'a> {
             steps,
             steps_left_out,
             tags: summary.tags.iter().map(|tag| step(None, &tag.figures, false)).collect(),
+            metrics: &summary.metrics,
             course: report.course,
             examples: examples(report.events),
             regions: report.import.map_or(Vec::new(), regions),

@@ -218,6 +218,7 @@ fn info(
         measures: measures.collect(),
         steps: Vec::new(),
         expects_overload: false,
+        metrics: Vec::new(),
         sessions: Vec::new(),
         phases: vec![PhaseInfo {
             name: "published".to_owned(),

@@ -30,6 +30,7 @@ fn info() -> RunInfo {
         measures: vec![MeasureInfo::new("connect", "handshake")],
         steps: Vec::new(),
         expects_overload: false,
+        metrics: Vec::new(),
         sessions: Vec::new(),
         phases: vec![PhaseInfo {
             name: "all".to_owned(),

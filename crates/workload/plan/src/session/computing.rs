@@ -33,7 +33,7 @@ impl Op {
             Op::Check { condition, .. } | Op::RetryEnd { until: Some(condition) } => {
                 condition.expr.computes()
             }
-            Op::Measure { value, .. } => value.computes(),
+            Op::Measure { value, .. } | Op::Record { value, .. } => value.computes(),
             Op::LoopStart { times, .. } => times.computes(),
             Op::JumpUnless { condition, .. } => condition.computes(),
             Op::ThinkFor(seconds) => seconds.computes(),

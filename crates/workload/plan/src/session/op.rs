@@ -9,7 +9,7 @@ use crate::channels::{ChannelOp, ChannelVerb};
 use crate::data::Feed;
 use crate::expr::{Condition, Expr, Template};
 use crate::http::HttpOp;
-use crate::ids::{MeasureId, Pc, Register, Slot};
+use crate::ids::{MeasureId, MetricId, Pc, Register, Slot};
 use crate::matching::Save;
 use crate::meetings::MeetOp;
 use crate::messages::{Expect, SendOp};
@@ -68,6 +68,8 @@ pub enum Op {
         unit_ns: f64,
         measure: MeasureId,
     },
+    /// Record a number that is no time.
+    Record { value: Expr, metric: MetricId },
     /// Start a counted loop: evaluate `times`, jump to `end` when it is below 1.
     LoopStart { register: Register, times: Expr, end: Pc },
     /// Count one round; jump back to `body` while rounds are left.
@@ -214,7 +216,7 @@ impl Op {
                 MeetOp::Dequeue { .. } => "dequeue",
             },
             Op::Check { .. } => "check",
-            Op::Measure { .. } => "measure",
+            Op::Measure { .. } | Op::Record { .. } => "measure",
             Op::LoopStart { .. } | Op::LoopEnd { .. } => "loop",
             Op::Jump(_) | Op::JumpUnless { .. } => "if",
             Op::Choose(_) => "choice",
@@ -249,6 +251,7 @@ impl Op {
             | Op::Feed(_)
             | Op::Check { .. }
             | Op::Measure { .. }
+            | Op::Record { .. }
             | Op::LoopStart { .. }
             | Op::LoopEnd { .. }
             | Op::Jump(_)

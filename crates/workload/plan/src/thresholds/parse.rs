@@ -9,12 +9,13 @@
 use std::ops::Range;
 
 use super::error::FigureError;
+use super::metrics::{self, MetricName};
 use super::statistic::{
     Unit, basis_of, check_basis, limit, misspelt_basis, percentile_of_k6, split_basis, stat,
 };
 use super::tags;
 use super::{Basis, Comparison, Figure, Threshold};
-use crate::ids::MeasureId;
+use crate::ids::{MeasureId, MetricId};
 use crate::measures::{Tags, builtin};
 use crate::wire::Wire;
 use units::parse;
@@ -49,6 +50,8 @@ type InPhase = (usize, Range<usize>);
 pub struct Names<'c> {
     /// Names in the order of [`crate::Plan::measures`].
     pub measures: &'c [&'c str],
+    /// In the order of [`crate::Plan::metrics`].
+    pub metrics: &'c [MetricName<'c>],
     /// Further names and tags of these, in the same order; may be empty if none has tags.
     pub tags: &'c [MeasureTags<'c>],
     /// Names in the order of [`crate::Plan::phases`].
@@ -95,7 +98,13 @@ impl Names<'_> {
         let right = trimmed(text, at + sign.len()..text.len());
         let (value, phase) = self.phase(text, right)?;
         let (figure, unit) = self.figure_at(text, left, phase)?;
-        let limit = limit(&text[value.clone()], unit).map_err(|error| FigureError {
+        let written = &text[value.clone()];
+        let limit = match (unit, self.metric_of(&figure)) {
+            (Unit::Own, Some(metric)) => metrics::limit(written, metric.unit, false),
+            (Unit::OwnRate, Some(metric)) => metrics::limit(written, metric.unit, true),
+            _ => limit(written, unit),
+        };
+        let limit = limit.map_err(|error| FigureError {
             code: "bad-limit",
             span: value,
             message: error.message,
@@ -194,6 +203,10 @@ impl Names<'_> {
             let hint = format!("write it like {name}({}{suffix})", self.example_measure());
             return Err(FigureError::new(name_span, message).hint(hint));
         }
+        if let Some((metric, found)) = self.metric_in(&written[open..]) {
+            let (stat, unit) = metrics::stat(found, &text[name_span.clone()], name_span)?;
+            return Ok((Figure::Metric { stat, metric, phase }, unit));
+        }
         // Sessions have no errors of their own.
         let name_of_stat = match (&text[name_span.clone()], self.is_of_sessions(&written[open..])) {
             ("failed", true) => "errors",
@@ -254,7 +267,24 @@ impl Names<'_> {
         let name = tags::unquoted(name);
         let message = format!("nothing is measured as `{name}`");
         let known = self.measures.iter().copied();
+        let known = known.chain(self.metrics.iter().map(|metric| metric.name));
         Err(FigureError::unknown(UNKNOWN_MEASURE, span, message, name, "the measures are", known))
+    }
+
+    /// The metric that a figure is of.
+    fn metric_of(&self, figure: &Figure) -> Option<&MetricName<'_>> {
+        match figure {
+            Figure::Metric { metric, .. } => self.metrics.get(metric.index()),
+            _ => None,
+        }
+    }
+
+    /// The metric whose name stands in these brackets, in quotes or not.
+    fn metric_in(&self, brackets: &str) -> Option<(MetricId, &MetricName<'_>)> {
+        let inner = brackets.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'))?;
+        let name = tags::unquoted(inner.trim());
+        let mut metrics = (0..).map(MetricId).zip(self.metrics);
+        metrics.find(|(_, metric)| metric.name == name)
     }
 
     /// The measures called this: one, several that share their name, or those with tags.

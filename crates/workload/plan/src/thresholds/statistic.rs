@@ -17,6 +17,10 @@ pub(super) enum Unit {
     Duration,
     /// A number with decimals.
     Plain,
+    /// Numbers of a metric.
+    Own,
+    /// Numbers of a metric by second.
+    OwnRate,
 }
 
 /// Suffixes of a measure, or of a statistic of all requests, for other durations.
@@ -144,7 +148,8 @@ pub(super) fn limit(text: &str, unit: Unit) -> Result<f64, UnitError> {
             rate.map_err(|error| fraction_as_rate(text, error))
         }
         Unit::Duration => parse::duration(text).map(|seconds| seconds * 1e9),
-        Unit::Plain => parse::number(text),
+        // Without the name of its unit.
+        Unit::Plain | Unit::Own | Unit::OwnRate => parse::number(text),
     }
 }
 

@@ -74,6 +74,7 @@ impl Checker<'_> {
             teardown: once.teardown,
             shared: Vec::new(),
             measures: std::mem::take(&mut self.measures),
+            metrics: std::mem::take(&mut self.metrics),
             faults,
             redirects,
             data,
@@ -200,18 +201,23 @@ impl Checker<'_> {
     /// A measure that the scenario does not name; underscores follow its name where the scenario has another of it.
     pub(super) fn own_measure(&mut self, name: &str, kind: MeasureKind) -> MeasureId {
         let mut name = name.to_owned();
-        while self.measures.iter().any(|measure| measure.name == name) {
+        while self.measures.iter().any(|measure| measure.name == name)
+            || self.metric(&name).is_some()
+        {
             name.push('_');
         }
         self.measures.push(Measure { name, kind, tags: Tags::new(), shared_name: None });
         super::index(self.measures.len() - 1)
     }
 
-    /// The users' own data, and the state that they share.
+    /// The users' own data, the metrics, and the state that users share.
     fn of_users(&mut self, fields: &Fields<'_>) {
         let given = |key| fields.get(key).filter(|node| !node.is_null());
         if let Some(node) = given("data") {
             self.data(node);
+        }
+        if let Some(node) = given("metrics") {
+            self.metrics(node);
         }
         if let Some(node) = given("shared") {
             self.shared_by_users(node);

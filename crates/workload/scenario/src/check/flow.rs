@@ -1,6 +1,6 @@
 //! Steps that decide what comes next, and variables.
 
-use crate::keys::CHOICE;
+use crate::keys::{CHOICE, TIME_UNITS};
 use plan::expr::{Binary, Escape, Expr, Func, Pure, Template, TemplatePart, Value};
 use plan::{MeasureId, MeasureKind, Op, Slot, Transaction};
 
@@ -45,13 +45,29 @@ impl Checker<'_> {
     }
 
     pub(super) fn measure_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
-        let value = self.expression(node, program);
-        let unit_ns = self.time_unit_ns(fields);
         let written = node.scalar().map_or("measure", |scalar| scalar.text.trim());
         let inner = written.strip_prefix("${");
         let name = inner.and_then(|inner| inner.strip_suffix('}'));
         let name = name.unwrap_or(written);
-        let measure = self.measure_from(fields, "as", name, MeasureKind::Value);
+        let given = fields.get("as").and_then(|node| self.word(node, "a name"));
+        let (name, place) = match &given {
+            Some(word) => (word.text.as_str(), &word.place),
+            // A name that was not written can only clash, and the step is then to blame.
+            None => (name, fields.place()),
+        };
+        if let Some(metric) = self.metric(name) {
+            return self.record_step(node, fields, metric, program);
+        }
+        let value = self.expression(node, program);
+        let unit = fields.get("unit").filter(|node| !node.is_null());
+        let unit_ns = match unit.and_then(Node::text) {
+            Some(text) if !TIME_UNITS.contains(&text) && !text.contains("${") => {
+                self.no_time_unit(text, name, unit.map_or(place, |node| &node.place));
+                1.0
+            }
+            _ => self.time_unit_ns(fields),
+        };
+        let measure = self.measure(name, MeasureKind::Value, place);
         if let Some(value) = value {
             program.push(Op::Measure { value, unit_ns, measure });
         }

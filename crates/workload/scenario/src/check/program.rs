@@ -143,6 +143,7 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
         // These instructions need a number or a truth value, which a variable need not hold.
         Op::LoopStart { times: expr, .. }
         | Op::JumpUnless { condition: expr, .. }
+        | Op::Record { value: expr, .. }
         | Op::ThinkFor(expr) => !matches!(expr, Expr::Const(_)),
         Op::Script(_) | Op::Feed(_) | Op::RetryEnd { until: Some(_) } => true,
         _ => false,

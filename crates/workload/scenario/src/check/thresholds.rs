@@ -1,8 +1,11 @@
 //! Conditions that decide whether the run passes.
 
-use plan::thresholds::{FigureError, MeasureTags, Names, UNKNOWN_MEASURE, UNKNOWN_PHASE};
+use plan::thresholds::{
+    FigureError, MeasureTags, MetricName, Names, UNKNOWN_MEASURE, UNKNOWN_PHASE,
+};
 use plan::{
-    Abort, Comparison, Figure, Measure, MeasureKind, Phase, Plan, RecordedMeasures, Stat, Threshold,
+    Abort, Comparison, Figure, Measure, MeasureKind, Metric, Phase, Plan, RecordedMeasures, Stat,
+    Threshold,
 };
 
 use super::{Checker, translation};
@@ -174,6 +177,7 @@ impl Checker<'_> {
         let measures = recorded.map_or(&self.measures, |recorded| &recorded.measures);
         let names = Names {
             measures: &measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
+            metrics: &self.metrics.iter().map(metric).collect::<Vec<_>>(),
             tags: &measures.iter().map(tagged).collect::<Vec<_>>(),
             phases: &phases.iter().map(|p| &*p.name).collect::<Vec<_>>(),
         };
@@ -202,6 +206,7 @@ impl Checker<'_> {
         let measures = recorded.map_or(&self.measures, |recorded| &recorded.measures);
         let names = Names {
             measures: &measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
+            metrics: &self.metrics.iter().map(metric).collect::<Vec<_>>(),
             tags: &measures.iter().map(tagged).collect::<Vec<_>>(),
             phases: &phases.iter().map(|p| &*p.name).collect::<Vec<_>>(),
         };
@@ -231,6 +236,11 @@ fn tagged(measure: &Measure) -> MeasureTags<'_> {
     }
 }
 
+/// A metric as thresholds know it.
+fn metric(metric: &Metric) -> MetricName<'_> {
+    MetricName { name: &metric.name, kind: metric.kind, unit: &metric.unit }
+}
+
 /// Advice on what to write instead: the nearest known name, or all of them.
 fn hint(error: &FigureError) -> Option<String> {
     match &error.unknown {
@@ -248,6 +258,7 @@ pub fn figure(text: &str, plan: &Plan) -> Result<Figure, String> {
     let measures = plan.recorded().measures;
     let names = Names {
         measures: &measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
+        metrics: &plan.metrics.iter().map(metric).collect::<Vec<_>>(),
         tags: &measures.iter().map(tagged).collect::<Vec<_>>(),
         phases: &plan.phases.iter().map(|p| &*p.name).collect::<Vec<_>>(),
     };

@@ -98,6 +98,13 @@ pub static DOCUMENT: Table = Table {
             doc: "[What users share](scenario.md#between-users) while they run: rendezvous, counters, queues",
         },
         Key {
+            name: "metrics",
+            kind: Kind::Map(&Kind::Any(&[Kind::Word(METRIC_KINDS), Kind::Mapping(&METRIC)])),
+            default: Absent,
+            doc: "[Numbers of the scenario's own](scenario.md#metrics-of-your-own) that are no times, by name: their kind, \
+                  or a mapping; at most 64",
+        },
+        Key {
             name: "regions",
             kind: Kind::Map(&Kind::Number),
             default: Absent,
@@ -303,6 +310,29 @@ pub static SESSION: Table = Table {
         },
         super::tags::SESSION_TAGS,
         Key { name: "steps", kind: Kind::Steps, default: Required, doc: "The user's steps" },
+    ]],
+};
+
+/// Kinds of metrics, in the order of `MetricKind::ALL`.
+pub const METRIC_KINDS: &[&str] = &["counter", "gauge", "share", "quantity"];
+
+/// The keys of `metric`.
+pub static METRIC: Table = Table {
+    name: "metric",
+    groups: &[&[
+        Key {
+            name: "kind",
+            kind: Kind::Word(METRIC_KINDS),
+            default: Required,
+            doc: "What its numbers are. `counter`: amounts that are added up. `gauge`: a state, of which the last number \
+                  counts. `share`: whether something was so. `quantity`: numbers that are distributed",
+        },
+        Key {
+            name: "unit",
+            kind: Kind::Text,
+            default: Absent,
+            doc: "Stands behind its numbers: up to 16 characters, none of them a digit",
+        },
     ]],
 };
 

@@ -321,10 +321,16 @@ pub(crate) static MEASURE: Table = Table {
             "measure",
             Kind::Expression,
             Required,
-            "A time to record. Below 0 or not a number it is an error; if it is not a number the session ends",
+            "A time to record, or a number of a [metric](scenario.md#metrics-of-your-own). A time below 0 is an error; if it is \
+             not a number the session ends",
         ),
         key("unit", Kind::Word(TIME_UNITS), Text("ms"), "Unit of the time"),
-        key("as", Kind::Text, Said("the expression, as written"), "Name of the measure"),
+        key(
+            "as",
+            Kind::Text,
+            Said("the expression, as written"),
+            "Name of the measure, or of the metric among `metrics`, whose numbers have its unit and no tags",
+        ),
         TAGS,
     ]],
 };

@@ -19,6 +19,7 @@ mod include;
 mod layout;
 mod lengths;
 mod markov;
+mod metrics;
 mod mistakes;
 mod mqtt;
 mod multipart;

@@ -170,6 +170,7 @@ impl Recorded {
             measures: measures.map(|(name, kind)| MeasureInfo::new(name, kind)).to_vec(),
             steps: Vec::new(),
             expects_overload: false,
+            metrics: Vec::new(),
             sessions: vec!["visitor".to_owned()],
             phases: vec![PhaseInfo {
                 name: "steady".to_owned(),
@@ -275,6 +276,7 @@ impl Recorded {
             totals: Vec::new(),
             regions: Vec::new(),
             tags: Vec::new(),
+            metrics: Vec::new(),
             phases: Vec::new(),
         }
     }

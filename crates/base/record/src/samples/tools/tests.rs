@@ -316,6 +316,7 @@ fn interval_logs_are_read_in_the_unit_that_is_given() {
         regions: Vec::new(),
         host: std::collections::BTreeMap::new(),
         measures: Vec::new(),
+        metrics: Vec::new(),
         sessions: Vec::new(),
         steps: Vec::new(),
         phases: Vec::new(),
