@@ -446,7 +446,7 @@ export type RunIncident = {
 };
 
 /** The status of a run. */
-export type RunStatus = 'running' | 'complete' | 'interrupted' | 'aborted' | 'failed';
+export type RunStatus = 'running' | 'complete' | 'interrupted' | 'aborted' | 'until' | 'failed';
 
 /** The verdict on a run, or what is known instead of one. */
 export type RunVerdict = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';

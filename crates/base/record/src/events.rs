@@ -20,6 +20,7 @@ const KNOWN: &[&str] = &[
     "sampling",
     "interrupted",
     "aborted",
+    "until",
     "arrivals_paused",
     "network_emulated",
     "time_dilated",
@@ -58,7 +59,7 @@ fn is_unknown(line: &str) -> bool {
 mod tests {
     use super::*;
     use crate::Durability;
-    use crate::schema::{EventKind, HostFlow, HostUse, RunStatus, TrafficPrices};
+    use crate::schema::{EventKind, HostFlow, HostUse, KnownFigure, RunStatus, TrafficPrices};
 
     fn one_of_each() -> Vec<Event> {
         let text = String::new;
@@ -70,6 +71,19 @@ mod tests {
             EventKind::Sampling { rate: 10, reason: text() },
             EventKind::Interrupted,
             EventKind::Aborted { threshold: text(), shown: text(), over_ns: u64::MAX },
+            EventKind::Until {
+                is_known: false,
+                looks: 3,
+                looks_max: 12,
+                at_most_ns: u64::MAX,
+                figures: vec![KnownFigure {
+                    text: text(),
+                    is_known: false,
+                    value_ns: Some(2),
+                    low_ns: Some(1),
+                    high_ns: None,
+                }],
+            },
             EventKind::ArrivalsPaused,
             EventKind::NetworkEmulated {
                 packets: 1_000,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use stats::metrics::{MetricKind, MetricValues};
 
 pub use event::{
-    Event, EventKind, HostFlow, HostUse, OnceEnd, OnceEnded, OnceOperation, TrafficPrices,
+    Event, EventKind, HostFlow, HostUse, KnownFigure, OnceEnd, OnceEnded, OnceOperation, TrafficPrices,
 };
 pub use failures::{
     ErrorCount, ErrorSample, ErrorSummary, Incident, IncidentFigures, IncidentKind, failure_name,
@@ -110,6 +110,8 @@ pub enum RunStatus {
     Interrupted,
     /// A threshold ended it early.
     Aborted,
+    /// The scenario's `until` ended it early: enough is known, or the time for that was over.
+    Until,
     /// A fault ended it early; see `events.jsonl`.
     Failed,
 }

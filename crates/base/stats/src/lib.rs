@@ -23,6 +23,7 @@ pub mod hurst;
 pub mod interval;
 pub mod ks;
 pub mod long_run;
+pub mod looks;
 pub mod mean;
 pub mod means;
 pub mod metrics;

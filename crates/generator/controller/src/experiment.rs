@@ -286,7 +286,7 @@ impl Conductor<'_> {
             error => error,
         })?;
         match conducted.info.status {
-            RunStatus::Complete => Ok(conducted),
+            RunStatus::Complete | RunStatus::Until => Ok(conducted),
             RunStatus::Interrupted => Err(RunError::Interrupted),
             RunStatus::Running | RunStatus::Aborted | RunStatus::Failed => {
                 let first = conducted.summary.findings.first();

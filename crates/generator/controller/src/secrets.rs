@@ -184,6 +184,9 @@ impl Secrets {
             }
             EventKind::Sampling { reason, .. } => self.hide(reason),
             EventKind::Aborted { threshold, .. } => self.hide(threshold),
+            EventKind::Until { figures, .. } => {
+                figures.iter_mut().for_each(|figure| self.hide(&mut figure.text));
+            }
             EventKind::WorkerLost { why, .. } => self.hide_in_detail(why),
             EventKind::ProbeLost { why, .. } => self.hide_in_detail(why),
             EventKind::FaultBegan { text, .. } | EventKind::FaultEnded { text, .. } => {

@@ -25,7 +25,9 @@ pub(crate) use target::findings as target_ended;
 pub(crate) use thresholds_by_lag::findings as thresholds_by_lag;
 
 use record::operations::is_of_step;
-use record::schema::{EventKind, Finding, Latency, MeasureSummary, RunStatus, Severity};
+use record::schema::{
+    EventKind, Finding, KnownFigure, Latency, MeasureSummary, RunStatus, Severity,
+};
 
 use crate::case::Case;
 use crate::finding::finding;
@@ -45,7 +47,7 @@ pub(crate) fn incomplete(case: &Case<'_>) -> Vec<Finding> {
         units::span(figures.planned_end_ns())
     );
     let text = match figures.info.status {
-        RunStatus::Complete | RunStatus::Aborted => return Vec::new(),
+        RunStatus::Complete | RunStatus::Aborted | RunStatus::Until => return Vec::new(),
         RunStatus::Interrupted => format!("the run was interrupted {at}"),
         RunStatus::Running => {
             format!("the run was killed or is still running; its record ends {at}")
@@ -92,6 +94,48 @@ pub(crate) fn aborted(case: &Case<'_>) -> Vec<Finding> {
         .with("over_ns", over_ns as f64)
         .with("planned_ns", planned_ns as f64);
     vec![draft.done()]
+}
+
+/// How well the figures of `until` were known, and whether that ended the run.
+pub(crate) fn precision(case: &Case<'_>) -> Vec<Finding> {
+    let figures = case.figures;
+    let found = figures.events.iter().find_map(|event| match &event.what {
+        EventKind::Until { is_known, looks, looks_max, at_most_ns, figures } => {
+            let known: Vec<String> = figures.iter().map(known).collect();
+            let looks = format!("over {} of {looks_max} looks", units::count(u64::from(*looks)));
+            Some((event.at_ns, *is_known, *at_most_ns, format!("{} ({looks})", known.join("; "))))
+        }
+        _ => None,
+    });
+    let Some((at_ns, is_known, at_most_ns, known)) = found else {
+        return Vec::new();
+    };
+    let at = format!("after {} of at most {}", units::span(at_ns), units::span(at_most_ns));
+    let draft = match is_known {
+        true => {
+            let text = format!("enough was known {at}: {known}");
+            finding(Severity::Good, "precision-reached", text)
+        }
+        false => {
+            let text =
+                format!("not enough was known {at}: {known}; run for longer, or ask for less");
+            finding(Severity::Warning, "precision-missed", text)
+        }
+    };
+    vec![draft.with("at_ns", at_ns as f64).with("at_most_ns", at_most_ns as f64).done()]
+}
+
+/// A figure of `until` in words, with its interval.
+fn known(figure: &KnownFigure) -> String {
+    let time = |ns: u64| units::duration(ns as f64);
+    let text = &figure.text;
+    match (figure.value_ns, figure.low_ns, figure.high_ns) {
+        (Some(value), Some(low), Some(high)) => {
+            format!("{text}: {}, at 95 % from {} to {}", time(value), time(low), time(high))
+        }
+        (Some(value), ..) => format!("{text}: {}, without an interval", time(value)),
+        (None, ..) => format!("{text}: nothing known"),
+    }
 }
 
 /// Lag within the limit that still shows in response times, of a generator without faults.

@@ -74,7 +74,7 @@ pub use overload::fails_to_keep_up;
 pub use sample_size::{SampleSize, sample_size};
 pub use saturation::{Shortfall, falls_short};
 pub use summary::measures;
-pub use threshold::{AbortWatch, FailedLook};
+pub use threshold::{AbortWatch, FailedLook, UntilWatch};
 
 use case::Case;
 use incidents::Broken;

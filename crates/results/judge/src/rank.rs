@@ -59,6 +59,8 @@ pub(crate) enum Rank {
     LagWithinLimit,
 
     // The circumstances of the run.
+    /// `precision-reached`, `precision-missed`.
+    Precision,
     /// `arrivals-paused`, where few users or none stayed away.
     Pauses,
     /// `fault`.

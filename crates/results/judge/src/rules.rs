@@ -36,6 +36,7 @@ const RULES: &[Rule] = &[
     // The run as a whole.
     rule(Rank::Incomplete, health::incomplete),
     rule(Rank::Aborted, health::aborted),
+    rule(Rank::Precision, health::precision),
     rule(Rank::PlanChanged, pauses::of_another_plan),
     rule(Rank::Pauses, pauses::of_the_plan),
     rule(Rank::RunTooShort, overload::too_short),

@@ -2,8 +2,10 @@
 
 mod abort;
 mod sessions;
+mod until;
 
 pub use abort::{AbortWatch, FailedLook};
+pub use until::UntilWatch;
 
 use plan::{Basis, Comparison, Figure, Stat, Threshold, Wire};
 use record::schema::{PercentileInterval, RunInfo, ThresholdResult, WireFigures};

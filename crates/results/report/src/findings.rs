@@ -24,8 +24,8 @@ const OF_USERS: [&str; 15] = [
     "subscriptions-",
     "attempts-",
 ];
-/// Codes of findings on the generator, the target and its server begin so.
-const OF_LIMITS: [&str; 4] = ["generator-", "target-", "server-", "connecting-limit"];
+/// Codes of findings on the generator, the target and its server, and on what ended the run, begin so.
+const OF_LIMITS: [&str; 5] = ["generator-", "target-", "server-", "connecting-limit", "precision-"];
 
 /// The place of a finding in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -76,7 +76,9 @@ pub use script::{Script, ScriptFile, ScriptOp, ScriptStep};
 pub use session::*;
 pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
 pub use tcp::{Payload, TcpOpen};
-pub use thresholds::{Abort, Basis, Comparison, Figure, Stat, Threshold};
+pub use thresholds::{
+    Abort, Basis, Comparison, Figure, PreciseFigure, Precision, Stat, Threshold, Until,
+};
 pub use via::{Proxy, ProxyCredentials, ProxyKind, Via};
 pub use wire::Wire;
 
@@ -155,6 +157,9 @@ pub struct Plan {
     pub thresholds: Vec<Threshold>,
     /// Those of them that end the run as soon as they do not hold.
     pub aborts: Vec<Abort>,
+    /// What ends the run as soon as it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
     pub secret_sets: Vec<usize>,
     /// Secrets in the scenario's own text: the record leaves them out as well.

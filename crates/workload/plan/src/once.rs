@@ -38,6 +38,7 @@ impl Plan {
         plan.messages.clear();
         plan.thresholds.clear();
         plan.aborts.clear();
+        plan.until = None;
         plan.probes.clear();
         plan.regions.truncate(1);
         (plan.setup, plan.teardown) = (None, None);

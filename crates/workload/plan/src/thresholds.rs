@@ -3,6 +3,7 @@
 mod error;
 mod metrics;
 mod parse;
+mod precision;
 mod statistic;
 mod tags;
 
@@ -35,6 +36,45 @@ pub struct Abort {
     pub after_ns: u64,
     /// The time up to each look that its figure is of; `None`: all from that start on.
     pub over_ns: Option<u64>,
+}
+
+/// Figures that are to be known; the run ends as soon as all of them are.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Until {
+    /// At least one.
+    pub figures: Vec<PreciseFigure>,
+    /// The time from the run's start when it ends in any case.
+    pub at_most_ns: u64,
+}
+
+/// A percentile, and how far the truth may lie from it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PreciseFigure {
+    /// As written: `p95(checkout) ± 2%`.
+    pub text: String,
+    /// Of measures, its statistic is a [`Stat::Quantile`].
+    pub figure: Figure,
+    pub precision: Precision,
+}
+
+/// How far the ends of an interval may lie from its percentile.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub enum Precision {
+    /// A share of the percentile, above 0.
+    Relative(f64),
+    /// Nanoseconds.
+    Absolute(f64),
+}
+
+impl Precision {
+    /// True if both ends are as near to the percentile as is asked for.
+    pub fn holds(self, percentile: f64, low: f64, high: f64) -> bool {
+        let reach = match self {
+            Precision::Relative(share) => share * percentile,
+            Precision::Absolute(ns) => ns,
+        };
+        percentile - low <= reach && high - percentile <= reach
+    }
 }
 
 /// `<`, `<=`, `>`, `>=`, `==`, `!=`.

@@ -59,6 +59,7 @@ mod templates;
 mod thresholds;
 mod translation;
 mod unix;
+mod until;
 mod words;
 mod ws;
 

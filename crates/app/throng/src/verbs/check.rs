@@ -81,6 +81,15 @@ fn describe(name: &str, plan: &Plan) -> String {
         let text_of = &abort.threshold.text;
         let _ = writeln!(text, "  ends the run unless: {text_of}{over}{after}");
     }
+    if let Some(until) = &plan.until {
+        let figures: Vec<&str> = until.figures.iter().map(|one| one.text.as_str()).collect();
+        let at_most = units::span(until.at_most_ns);
+        let _ = writeln!(
+            text,
+            "  ends as soon as this is known: {}, or after {at_most}",
+            figures.join(" and ")
+        );
+    }
     for probe in &plan.probes {
         let _ = writeln!(text, "  probe: {} of {}", probe.kind.word(), probe.source());
     }

@@ -351,6 +351,22 @@ fn shop() {
     passes("shop.yaml", &sets, 50);
 }
 
+/// It ends long before its half hour.
+#[test]
+fn enough() {
+    let stall = Served::start(&["stall", "--stall", "0"]);
+    let space = Space::new();
+    let mut command = space.run(&[]);
+    command.arg(root().join("examples/enough.yaml"));
+    let target = format!("target={}", stall.url);
+    for set in [&target, "until=p95(hello) ± 50%, at most 2s", "thresholds.1=p95(hello) < 10s"] {
+        command.args(["--set", set]);
+    }
+    Ended::of(&mut command).with(0);
+    let codes = space.summary().findings.into_iter().map(|finding| finding.code);
+    assert!(codes.into_iter().any(|code| code.starts_with("precision-")));
+}
+
 /// Counted on paper: users 0 to 39 have baskets of 0.25 to 10.
 #[test]
 fn metrics() {

@@ -7,6 +7,7 @@ mod preflight;
 mod system;
 mod target;
 mod tls;
+mod until;
 
 use record::schema::{EventKind, Summary};
 

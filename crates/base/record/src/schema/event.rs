@@ -79,6 +79,24 @@ pub struct OnceOperation {
     pub status: u16,
 }
 
+/// A percentile of a run in progress, and how well it was known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownFigure {
+    /// As written, with how precise it was to be: `p95(checkout) ± 2%`.
+    pub text: String,
+    /// True if it was as precise as that.
+    pub is_known: bool,
+    /// The percentile; left out if there was none, or it was among operations that were never answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_ns: Option<u64>,
+    /// The lower end of its interval; with the intervals of all looks, it holds the truth at 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_ns: Option<u64>,
+    /// The upper end, unless it was among operations that were never answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_ns: Option<u64>,
+}
+
 /// The kinds of events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -125,6 +143,19 @@ pub enum EventKind {
         shown: String,
         /// The time up to then that the figure is of.
         over_ns: u64,
+    },
+    /// The last look at the figures of `until`. No further step begins.
+    Until {
+        /// True if all of them are as precise as was asked for.
+        is_known: bool,
+        /// Looks so far.
+        looks: u32,
+        /// Looks that there may be.
+        looks_max: u32,
+        /// When the run would have ended in any case, since its start.
+        at_most_ns: u64,
+        /// The figures, as they were then.
+        figures: Vec<KnownFigure>,
     },
     /// The user paused arrivals.
     ArrivalsPaused,

@@ -145,8 +145,13 @@ fn normal_quantile(q: f64) -> f64 {
     }
 }
 
-/// The interval of a recording's percentile.
+/// The interval of a recording's percentile, at 95 %.
 pub(super) fn interval_of(stretches: &[LogHistogram], q: f64) -> Interval {
+    interval_at(stretches, q, 0.95)
+}
+
+/// The same of any confidence.
+pub(super) fn interval_at(stretches: &[LogHistogram], q: f64, confidence: f64) -> Interval {
     let mut known = LogHistogram::new();
     stretches.iter().for_each(|hist| known.merge(hist));
     let times = CensoredTimes::new(&known, &LogHistogram::new());
@@ -156,5 +161,5 @@ pub(super) fn interval_of(stretches: &[LogHistogram], q: f64) -> Interval {
         all.for_each(|(block, hist)| blocks.add_known(block, hist));
         blocks
     };
-    percentile::interval(&times, q, &blocks(q), Some(&blocks(0.5)), 0.95)
+    percentile::interval(&times, q, &blocks(q), Some(&blocks(0.5)), confidence)
 }

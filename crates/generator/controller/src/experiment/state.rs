@@ -240,7 +240,8 @@ pub(super) fn complete_runs(runs: &Path) -> Vec<(String, Run)> {
         .filter_map(|entry| {
             let entry = entry.ok()?;
             let run = Run::open(&entry.path()).ok()?;
-            let is_whole = run.is_complete() && run.info().status == RunStatus::Complete;
+            let has_ended = matches!(run.info().status, RunStatus::Complete | RunStatus::Until);
+            let is_whole = run.is_complete() && has_ended;
             is_whole.then(|| (run_name(&entry.path()), run))
         })
         .collect();

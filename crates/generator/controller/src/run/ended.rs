@@ -6,7 +6,7 @@ use std::sync::Arc;
 use machine::clock::monotonic_ns;
 use plan::Plan;
 use record::counters::Counts;
-use record::schema::{EventKind, RunStatus, Verdict};
+use record::schema::{EventKind, RunInfo, RunStatus, Verdict};
 use record::{RecordError, Run};
 use workers::{Fleet, with_causes};
 
@@ -35,6 +35,8 @@ pub(super) struct Ended {
     pub(super) is_interrupted: bool,
     /// True if a threshold ended the run.
     pub(super) is_aborted: bool,
+    /// When the scenario's `until` ended the run before its plan did; `None`: it did not.
+    pub(super) until_ended_ns: Option<u64>,
     /// True if `setup` failed, so that no user started.
     pub(super) has_setup_failed: bool,
     /// True if the loops were in workers, and all of these were lost.
@@ -63,6 +65,8 @@ impl Ended {
             RunStatus::Interrupted
         } else if self.is_aborted {
             RunStatus::Aborted
+        } else if self.until_ended_ns.is_some() {
+            RunStatus::Until
         } else {
             RunStatus::Complete
         };
@@ -70,6 +74,9 @@ impl Ended {
         let mut info = self.journal.info().clone();
         info.status = status;
         info.ended_ns = self.ended_ns;
+        if let (RunStatus::Until, Some(at_ns)) = (status, self.until_ended_ns) {
+            end_load(&mut info, at_ns);
+        }
         let probed = self.end_probes();
         let noted = self.note_end().and(probed).and(checked);
         let finished = self.journal.finish(&info, &self.by_worker);
@@ -165,6 +172,13 @@ impl Ended {
     fn note(&mut self, text: String) -> Result<(), RecordError> {
         let what = EventKind::Note { text };
         self.journal.event(self.ended_ns, what)
+    }
+}
+
+/// Lets the last phase end then, so that figures are of the time in which there was load. An earlier one keeps its end.
+fn end_load(info: &mut RunInfo, at_ns: u64) {
+    if let Some(last) = info.phases.last_mut().filter(|last| last.start_ns < at_ns) {
+        last.end_ns = last.end_ns.min(at_ns);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use driver::real::{LoopNews, StopFlag, Zero};
-use judge::AbortWatch;
+use judge::{AbortWatch, UntilWatch};
 use machine::clock::monotonic_ns;
 use machine::host::{self, NetworkCounters, Totals};
 use plan::Plan;
@@ -45,6 +45,8 @@ pub(super) struct Running {
     merger: Merger,
     by_worker: ByWorker,
     aborts: AbortWatch,
+    /// `None`: nothing ends the run as soon as it is known.
+    until: Option<UntilWatch>,
     deals: Deals,
     progress: Progress,
     /// Counters of the namespaces that users connect from; empty: of the generator's own.
@@ -68,6 +70,8 @@ struct Progress {
     interrupted: bool,
     /// A threshold has ended the run.
     aborted: bool,
+    /// The scenario's `until` has ended the run before its plan did.
+    has_until_ended: bool,
     /// When the loops were stopped before the plan's end, since the run's start.
     stopped_ns: Option<u64>,
     /// Phases whose start is in the events.
@@ -88,6 +92,7 @@ impl Progress {
             users: 0,
             interrupted: false,
             aborted: false,
+            has_until_ended: false,
             stopped_ns: None,
             phases_started: 0,
             draining: false,
@@ -124,6 +129,7 @@ impl Running {
             merger: Merger::new(broadcasts, numbering, loops_count),
             by_worker: ByWorker::new(&plan, &journal.info().workers),
             aborts: AbortWatch::new(journal.info(), &plan.aborts),
+            until: plan.until.as_ref().and_then(|until| UntilWatch::new(journal.info(), until)),
             progress: Progress::new(workers_count, &networks),
             outside: outside.start(zero, probes, journal.probes()),
             pool,
@@ -155,6 +161,7 @@ impl Running {
             ended_ns: self.progress.ended_ns,
             is_interrupted: self.progress.interrupted,
             is_aborted: self.progress.aborted,
+            until_ended_ns: self.progress.stopped_ns.filter(|_| self.progress.has_until_ended),
             has_setup_failed,
             are_workers_lost,
             has_memory_run_out: self.progress.guard.has_ended_run(),
@@ -364,6 +371,25 @@ impl Running {
         self.journal.event(interval.row.end_ns, what)
     }
 
+    /// The run ends when what the scenario asks for is known. Operations in flight may end as they may after the last phase.
+    fn check_until(&mut self, interval: &Interval) -> Result<(), RecordError> {
+        let Some(until) = &mut self.until else {
+            return Ok(());
+        };
+        let measures: Vec<_> = interval.measures.values().map(tick::second_of).collect();
+        let look = until.look(&interval.row, &measures);
+        let Some(what) = look.filter(|_| !self.stop.is_draining()) else {
+            return Ok(());
+        };
+        if interval.row.end_ns < self.plan.end_ns() {
+            let now_ns = self.now_ns();
+            self.progress.has_until_ended = true;
+            self.progress.stopped_ns.get_or_insert(now_ns);
+            self.stop.drain();
+        }
+        self.journal.event(interval.row.end_ns, what)
+    }
+
     /// The time since the run's start.
     fn now_ns(&self) -> u64 {
         monotonic_ns().saturating_sub(self.zero.monotonic_ns)
@@ -383,6 +409,7 @@ impl Running {
         self.progress.users = interval.row.users;
         self.outside.report_crowd(&interval.row);
         self.check_aborts(&interval)?;
+        self.check_until(&interval)?;
         let events = self.journal.take_events();
         let errors = self.journal.take_errors();
         on_tick(&Tick {

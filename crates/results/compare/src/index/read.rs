@@ -144,6 +144,7 @@ fn run(path: &Path, entry: &mut Entry) -> Result<(), String> {
     match info.status {
         RunStatus::Interrupted => entry.detail = "ended early".to_owned(),
         RunStatus::Aborted => entry.detail = "aborted by a threshold".to_owned(),
+        RunStatus::Until => entry.detail = "ended by `until`".to_owned(),
         RunStatus::Running | RunStatus::Complete | RunStatus::Failed => {}
     }
     figures(&summary, entry);

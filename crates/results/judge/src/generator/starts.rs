@@ -152,9 +152,9 @@ impl Starts {
         let due = sum(|row| row.users_due.saturating_sub(row.users_repeated)) as f64;
         // So are users who were due in a pause.
         let counted: f64 = figures.rows(number).map(|row| figures.due_of_rest(row)).sum();
-        // What an aborted run kept from starting is no delay of the generator's.
+        // What a run that a figure ended kept from starting is no delay of the generator's.
         let kept_away = match figures.info.status {
-            RunStatus::Aborted => sum(|row| row.users_unstarted) as f64,
+            RunStatus::Aborted | RunStatus::Until => sum(|row| row.users_unstarted) as f64,
             _ => 0.0,
         };
         let counted = (counted - kept_away).max(0.0);

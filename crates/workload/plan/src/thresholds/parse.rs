@@ -43,7 +43,7 @@ const COMPARISONS: &[(&str, Comparison)] = &[
 ];
 
 /// A phase's number, and where the threshold names it.
-type InPhase = (usize, Range<usize>);
+pub(super) type InPhase = (usize, Range<usize>);
 
 /// Names that thresholds and figures can use.
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +121,7 @@ impl Names<'_> {
     }
 
     /// Splits ` in PHASE` from what stands before it.
-    fn phase(
+    pub(super) fn phase(
         &self,
         text: &str,
         right: Range<usize>,
@@ -150,7 +150,7 @@ impl Names<'_> {
         }
     }
 
-    fn figure_at(
+    pub(super) fn figure_at(
         &self,
         text: &str,
         span: Range<usize>,
@@ -396,7 +396,7 @@ fn inside_parentheses(text: &str, at: usize) -> bool {
 }
 
 /// The range without the blanks at its ends.
-fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
+pub(super) fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     let piece = &text[span.clone()];
     let start = span.start + piece.len() - piece.trim_start().len();
     start..start + piece.trim().len()

@@ -52,6 +52,11 @@ impl Checker<'_> {
             let measured = fields.get("sessions").is_some();
             self.thresholds(node, &arrivals.phases, measured.then_some(&recorded))
         });
+        let given = fields.get("until").filter(|node| !node.is_null());
+        let until = given.and_then(|node| {
+            let measured = fields.get("sessions").is_some();
+            self.until(node, &phases, measured.then_some(&recorded))
+        });
         let (probes, scaling) = self.server_side(&fields);
         self.unused_params();
         let planned = arrivals.users_planned();
@@ -89,6 +94,7 @@ impl Checker<'_> {
             options,
             thresholds: conditions.thresholds,
             aborts: conditions.aborts,
+            until,
             secret_sets: secrets.sets,
             secret_texts: secrets.texts,
             secret_names: secrets.names,

@@ -228,7 +228,7 @@ impl Checker<'_> {
 }
 
 /// The names of a measure in thresholds besides its own.
-fn tagged(measure: &Measure) -> MeasureTags<'_> {
+pub(super) fn tagged(measure: &Measure) -> MeasureTags<'_> {
     MeasureTags {
         shared_name: measure.shared_name.as_deref(),
         tags: &measure.tags,
@@ -237,12 +237,12 @@ fn tagged(measure: &Measure) -> MeasureTags<'_> {
 }
 
 /// A metric as thresholds know it.
-fn metric(metric: &Metric) -> MetricName<'_> {
+pub(super) fn metric(metric: &Metric) -> MetricName<'_> {
     MetricName { name: &metric.name, kind: metric.kind, unit: &metric.unit }
 }
 
 /// Advice on what to write instead: the nearest known name, or all of them.
-fn hint(error: &FigureError) -> Option<String> {
+pub(super) fn hint(error: &FigureError) -> Option<String> {
     match &error.unknown {
         Some(unknown) => {
             let known = unknown.known.iter().map(String::as_str);

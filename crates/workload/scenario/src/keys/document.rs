@@ -148,6 +148,13 @@ pub static DOCUMENT: Table = Table {
             doc: "Conditions that must hold for the run to pass",
         },
         Key {
+            name: "until",
+            kind: Kind::OneOrMore(&Kind::Text),
+            default: Absent,
+            doc: "A percentile and how precise it is to be, `p95(checkout) ± 2%, at most 30m`, or several: the run ends [as \
+                  soon as that is known](scenario.md#ending-when-enough-is-known)",
+        },
+        Key {
             name: "probes",
             kind: Kind::List(&Kind::Probe),
             default: Absent,

@@ -36,6 +36,7 @@ mod signed;
 mod tags;
 mod tcp;
 mod thresholds;
+mod until;
 
 use plan::Plan;
 use scenario::{Diagnostic, Settings, Source, compile, render};

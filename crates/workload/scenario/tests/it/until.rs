@@ -1,0 +1,58 @@
+//! Figures that end a run as soon as they are known.
+
+use plan::{Plan, Precision, Until};
+
+use crate::{compile_with, plan, rendered};
+
+fn scenario(until: &str) -> String {
+    format!(
+        "target: http://h/\nsessions: {{ s: [ {{ get: /, as: visit }} ] }}\n\
+         arrivals: [ {{ constant: 1/s, for: 10m, name: warm }}, {{ constant: 1/s, for: 20m, name: hold }} ]\n\
+         until: {until}\n"
+    )
+}
+
+fn until(text: &str) -> Until {
+    let Plan { until, .. } = plan(&scenario(text));
+    until.unwrap()
+}
+
+#[test]
+fn figures_and_the_longest_time_are_a_text_or_a_list() {
+    let one = until("p95(visit) ± 2%, at most 25m");
+    assert_eq!(one.at_most_ns, 1_500_000_000_000);
+    assert_eq!(one.figures[0].text, "p95(visit) ± 2%");
+    assert_eq!(one.figures[0].precision, Precision::Relative(0.02));
+    let rest = until("p95(visit) ± 2%");
+    assert_eq!(rest.at_most_ns, 1_800_000_000_000, "the end of the load");
+    let several = until("[ p95(visit) ± 2%, p50 ± 5ms in hold, at most 20m ]");
+    assert_eq!(several.figures.len(), 2);
+    assert_eq!(several.figures[1].precision, Precision::Absolute(5e6));
+    assert_eq!(several.figures[1].figure.phase(), Some(1));
+    assert_eq!(several.at_most_ns, 1_200_000_000_000);
+    assert!(plan(&scenario("").replace("until: \n", "")).until.is_none());
+}
+
+#[test]
+fn mistakes_are_reported_with_what_to_write() {
+    for (text, message) in [
+        ("error_rate ± 1%", "`error_rate` has no interval"),
+        ("p95(visit)", "this does not say how precise a figure is to be"),
+        ("p95(visit) ± 2%, at most soon", "`soon` is not a time that a run can last"),
+        ("p95(visti) ± 2%", "did you mean `visit`?"),
+        ("at most 10m", "`until` has no figure"),
+    ] {
+        let found = rendered(&scenario(text), &[]);
+        assert!(found.contains(message), "{text}: {found}");
+    }
+    let warned = |text: &str| {
+        let (plan, diagnostics) = compile_with(&scenario(text), &[]);
+        assert!(plan.is_some());
+        diagnostics.into_iter().map(|one| one.message).collect::<Vec<String>>()
+    };
+    assert_eq!(warned("p95(visit) ± 2%, at most 1h"), ["the load ends before that, after 30 min"]);
+    assert_eq!(
+        warned("p95(visit) ± 2%, at most 20s"),
+        ["this is over before the first look, which is after 30 s"]
+    );
+}
