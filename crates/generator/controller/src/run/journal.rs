@@ -6,7 +6,7 @@ use engine::measure::Sample;
 use plan::{Plan, builtin};
 use record::schema::{
     ErrorCount, ErrorSample, Event, EventKind, MetricRow, OnceEnded, RowsPart, RunInfo, RunStatus,
-    SeriesRow, Tally, WorkerClock,
+    Tally, WorkerClock,
 };
 use record::{
     Durability, EventsWriter, LatencyWriter, LinesWriter, ProbesWriter, RecordError, RowCounts,
@@ -253,20 +253,11 @@ impl Journal {
         if interval.metrics.is_empty() {
             return Ok(());
         }
-        let SeriesRow { start_ns, end_ns, phase, .. } = interval.row;
-        let rows = interval.metrics.iter().map(|(metric, values)| MetricRow {
-            start_ns,
-            end_ns,
-            phase,
-            metric: metric.0,
-            values: values.clone(),
-        });
-        let rows: Vec<MetricRow> = rows.collect();
         let metrics = match self.metrics.take() {
             Some(metrics) => metrics,
             None => self.dir.metrics()?,
         };
-        self.metrics.insert(metrics).write_all(&rows)
+        self.metrics.insert(metrics).write_all(&interval.metric_rows())
     }
 
     fn sample(&mut self, sample: &Sample) -> Result<(), RecordError> {

@@ -10,7 +10,7 @@ use plan::{MeasureId, MessageId, MetricId};
 use record::Outcome;
 use record::counters::Counts;
 use record::operations::OperationCounts;
-use record::schema::{SeriesRow, StepWork, UnfinishedSessions};
+use record::schema::{MetricRow, SeriesRow, StepWork, UnfinishedSessions};
 use stats::hist::LogHistogram;
 use stats::metrics::MetricValues;
 use workers::Numbering;
@@ -240,6 +240,19 @@ impl Interval {
             settlements: Vec::new(),
             lag: LogHistogram::new(),
         }
+    }
+
+    /// What was recorded of the scenario's own metrics.
+    pub(crate) fn metric_rows(&self) -> Vec<MetricRow> {
+        let SeriesRow { start_ns, end_ns, phase, .. } = self.row;
+        let rows = self.metrics.iter().map(|(metric, values)| MetricRow {
+            start_ns,
+            end_ns,
+            phase,
+            metric: metric.0,
+            values: values.clone(),
+        });
+        rows.collect()
     }
 
     fn add(&mut self, delta: Delta) {

@@ -9,7 +9,7 @@ use plan::Plan;
 use probe::ProbeValue;
 use record::Outcome;
 use record::operations::is_of_step;
-use record::schema::{ErrorCount, Event, EventKind, MetricInfo, RunInfo, SeriesRow};
+use record::schema::{ErrorCount, Event, EventKind, MetricInfo, MetricRow, RunInfo, SeriesRow};
 use stats::censored::{CensoredTimes, Quantile};
 use stats::hist::LogHistogram;
 use stats::metrics::MetricValues;
@@ -76,6 +76,7 @@ impl Tick<'_> {
         Second {
             row: self.row.clone(),
             measures: measures.cloned().collect(),
+            metrics: self.interval.metric_rows(),
             sessions: self.interval.sessions.clone(),
             events: self.events.to_vec(),
             errors: self.errors.to_vec(),
@@ -91,6 +92,7 @@ impl Tick<'_> {
 pub struct Second {
     row: SeriesRow,
     measures: Vec<MeasureDelta>,
+    metrics: Vec<MetricRow>,
     sessions: SessionTimes,
     events: Vec<Event>,
     /// Failures by step, kind and detail.
@@ -106,6 +108,7 @@ impl Second {
     /// Adds it to a run that grows.
     pub fn add_to(self, live_run: &mut LiveRun) {
         live_run.add(&self.row, self.measures.iter().map(second_of));
+        self.metrics.iter().for_each(|row| live_run.metric(row));
         live_run.sessions(&self.row, &self.sessions.finished, &self.sessions.unfinished);
         self.errors.into_iter().for_each(|count| live_run.error(count));
         self.events.into_iter().for_each(|event| live_run.event(event));

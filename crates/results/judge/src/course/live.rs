@@ -7,7 +7,9 @@ use crate::case::Case;
 use crate::figures::Ended;
 use crate::second::SecondOf;
 use plan::Threshold;
-use record::schema::{ErrorCount, Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
+use record::schema::{
+    ErrorCount, Event, EventKind, MetricRow, RunInfo, RunStatus, SeriesRow, Summary,
+};
 use record::{Outcome, ProbeInfo, ProbeRow};
 use stats::hist::LogHistogram;
 
@@ -142,6 +144,11 @@ impl LiveRun {
                 self.incidents.add(second.measure, &ended);
             }
         }
+    }
+
+    /// Adds what was recorded of a metric of the scenario's own in this second.
+    pub fn metric(&mut self, row: &MetricRow) {
+        self.figures.add_metric(row);
     }
 
     /// Adds how long sessions took that ended in this second: those that finished, and the others.
