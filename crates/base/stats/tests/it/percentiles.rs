@@ -159,7 +159,6 @@ fn runs_that_end_when_enough_is_known_keep_their_confidence() {
         [(Source::Exponential, 0.05), (Source::Queue(0.5), 0.2), (Source::Queue(0.8), 0.3)]
     {
         let found = ended(source, share, None, 200);
-        println!("{source:?} {share} {found:?}");
         assert!(found.known >= 0.3 * found.runs, "{source:?}: {found:?}");
         assert!(found.wrong <= 0.05 * found.known, "{source:?}: {found:?}");
     }
@@ -170,6 +169,5 @@ fn runs_that_end_when_enough_is_known_keep_their_confidence() {
 fn plain_intervals_lose_their_confidence_when_they_end_the_run() {
     let plain = ended(Source::Exponential, 0.05, Some(0.95), 200);
     let repeated = ended(Source::Exponential, 0.05, None, 200);
-    println!("{plain:?} {repeated:?}");
     assert!(plain.wrong_share() > repeated.wrong_share(), "{plain:?} {repeated:?}");
 }

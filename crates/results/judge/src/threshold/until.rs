@@ -2,7 +2,7 @@
 
 use plan::{Basis, PreciseFigure, Stat, Until};
 use record::schema::{EventKind, KnownFigure, RunInfo, SeriesRow};
-use stats::censored::CensoredTimes;
+use stats::censored::{CensoredTimes, Quantile};
 use stats::hist::LogHistogram;
 use stats::looks::Looks;
 use stats::percentile::{self, Blocks};
@@ -157,8 +157,8 @@ impl Watched {
         let median = blocks(0.5);
         let found = percentile::interval(&times, self.share, &own, Some(&median), confidence);
         let value = times.quantile(self.share);
-        let value_ns = (!value.is_bound()).then(|| value.value());
-        let high_ns = found.high.filter(|high| !high.is_bound()).map(|high| high.value());
+        let value_ns = (!value.is_bound()).then_some(value.value());
+        let high_ns = found.high.filter(|high| !high.is_bound()).map(Quantile::value);
         let is_known = match (value_ns, found.low, high_ns) {
             (Some(value), Some(low), Some(high)) => {
                 self.wanted.precision.holds(value as f64, low as f64, high as f64)
