@@ -365,6 +365,7 @@ impl Recorder {
 
     /// Records a number of a metric.
     pub(crate) fn metric(&mut self, now_ns: u64, metric: MetricId, value: Decimal) {
+        self.trace(|| TraceEvent::Recorded { metric, value });
         self.metrics[metric.index()].record(now_ns, value);
     }
 

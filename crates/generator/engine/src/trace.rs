@@ -6,9 +6,10 @@
 use std::sync::mpsc::Sender;
 
 use plan::expr::Value;
-use plan::{EndpointId, MeasureId, Pc, SessionId, Slot};
+use plan::{EndpointId, MeasureId, MetricId, Pc, SessionId, Slot};
 use record::schema::SessionEnd;
 use record::{Measurement, Outcome};
+use stats::decimal::Decimal;
 
 /// Bytes of a request, a body or a message that are kept.
 pub const SHOWN_BYTES_MAX: usize = 64 << 10;
@@ -49,6 +50,8 @@ pub enum TraceEvent {
     Message { event: Option<String>, bytes: Vec<u8>, len: usize },
     /// A variable has a new value.
     Set { slot: Slot, value: Value },
+    /// A number of a metric was recorded; of a share, 1 if it is true.
+    Recorded { metric: MetricId, value: Decimal },
     /// A script has written a line.
     Console { text: String },
     /// A condition was evaluated: its text, with values if it does not hold.

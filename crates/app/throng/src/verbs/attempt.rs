@@ -105,6 +105,7 @@ fn is_failure(event: &TraceEvent) -> bool {
         TraceEvent::Error { outcome, .. } => outcome.is_error(),
         TraceEvent::Ended { end } => matches!(end, Some(SessionEnd::Failed | SessionEnd::Stopped)),
         TraceEvent::Retried { .. }
+        | TraceEvent::Recorded { .. }
         | TraceEvent::Step { .. }
         | TraceEvent::Sent { .. }
         | TraceEvent::SentMessage { .. }

@@ -104,6 +104,7 @@ fn hide(secrets: &Secrets, event: &mut TraceEvent) {
         }
         TraceEvent::Step { .. }
         | TraceEvent::Retried { .. }
+        | TraceEvent::Recorded { .. }
         | TraceEvent::Operation(_)
         | TraceEvent::Enough
         | TraceEvent::Ended { .. } => {}

@@ -33,6 +33,7 @@ fn words(events: &[TracedEvent]) -> Vec<String> {
         TraceEvent::Message { bytes, .. } => format!("received {}", String::from_utf8_lossy(bytes)),
         TraceEvent::Set { slot, value } => format!("slot {} = {}", slot.index(), value.to_text()),
         TraceEvent::Checked { text, .. } => text.clone(),
+        TraceEvent::Recorded { metric, value } => format!("metric {} {value}", metric.index()),
         TraceEvent::Console { text } => format!("console {text}"),
         TraceEvent::Operation(row) => {
             format!("{} after {} ms", row.outcome.name(), row.service_ns() / MS)

@@ -98,6 +98,15 @@ impl JsonView {
                 let name = variable_name(plan, self.session, *slot);
                 json!({ "event": "set", "variable": name, "value": variable(value) })
             }
+            TraceEvent::Recorded { metric, value } => {
+                let metric = plan.metrics.get(metric.index());
+                json!({
+                    "event": "recorded",
+                    "metric": metric.map(|metric| &metric.name),
+                    "value": value.to_f64(),
+                    "unit": metric.map(|metric| &metric.unit),
+                })
+            }
             TraceEvent::Console { text } => json!({ "event": "console", "text": text }),
             TraceEvent::Checked { holds, text } => {
                 json!({ "event": "check", "holds": holds, "text": text })

@@ -227,6 +227,13 @@ impl View for TextView {
                     let name = variable_name(plan, self.session, *slot).unwrap_or("?");
                     format!("     {name} = {}\n", visible(&value_text(value)))
                 }
+                TraceEvent::Recorded { metric, value } => {
+                    let metric = plan.metrics.get(metric.index());
+                    let name = metric.map_or("?", |metric| metric.name.as_str());
+                    let unit = metric.map_or("", |metric| metric.unit.as_str());
+                    let text = format!("{name}: {value} {unit}");
+                    format!("     metric {}\n", visible(text.trim_end()))
+                }
                 TraceEvent::Console { text } => {
                     let lines =
                         text.lines().map(|line| format!("     console: {}\n", visible(line)));
