@@ -133,7 +133,10 @@ fn known(figure: &KnownFigure) -> String {
         (Some(value), Some(low), Some(high)) => {
             format!("{text}: {}, at 95 % from {} to {}", time(value), time(low), time(high))
         }
-        (Some(value), ..) => format!("{text}: {}, without an interval", time(value)),
+        (Some(value), Some(low), None) => {
+            format!("{text}: {}, at 95 % from {} on", time(value), time(low))
+        }
+        (Some(value), None, _) => format!("{text}: {}, without an interval", time(value)),
         (None, ..) => format!("{text}: nothing known"),
     }
 }

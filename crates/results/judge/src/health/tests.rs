@@ -1,7 +1,8 @@
 use expect_test::{Expect, expect};
 use record::Outcome;
 use record::schema::{
-    Event, EventKind, MeasureInfo, RunStatus, SeriesRow, Severity, StepWork, Verdict, WorkKind,
+    Event, EventKind, KnownFigure, MeasureInfo, RunStatus, SeriesRow, Severity, StepWork, Verdict,
+    WorkKind,
 };
 
 use crate::Figures;
@@ -419,6 +420,48 @@ fn operations_without_a_file_are_reported_though_no_user_was_refused() {
                 -n 21064` before the run
         "#]],
     );
+}
+
+/// The run is no less sound for it, and what was known stands behind the generator.
+#[test]
+fn runs_that_ended_when_enough_was_known() {
+    let looked = |is_known, high_ns| {
+        let mut figures = with_rows(|_| {});
+        figures.series.truncate(45);
+        figures.info.phases[0].end_ns = 45 * SECOND;
+        figures.info.ended_ns = 45_200 * MS;
+        figures.info.status = RunStatus::Until;
+        let figure = KnownFigure {
+            text: "p95(request) ± 2%".to_owned(),
+            is_known,
+            value_ns: Some(10 * MS),
+            low_ns: Some(9_900 * US),
+            high_ns,
+        };
+        let what = EventKind::Until {
+            is_known,
+            looks: 2,
+            looks_max: 12,
+            at_most_ns: 1800 * SECOND,
+            figures: vec![figure],
+        };
+        figures.events.push(Event { at_ns: 45 * SECOND, what });
+        let summary = judged(&figures);
+        let found = summary.findings.into_iter().find(|one| one.code.starts_with("precision-"));
+        let found = found.unwrap();
+        (summary.verdict, found.severity, found.code, found.text)
+    };
+    let (verdict, severity, code, text) = looked(true, Some(10_150 * US));
+    assert_eq!((verdict, severity), (Verdict::Measured, Severity::Good));
+    assert_eq!(code, "precision-reached");
+    assert_eq!(
+        text,
+        "enough was known after 45 s of at most 30 min: p95(request) ± 2%: 10.0 ms, at 95 % from \
+         9.90 ms to 10.2 ms (over 2 of 12 looks)"
+    );
+    let (_, severity, code, text) = looked(false, None);
+    assert_eq!((severity, code.as_str()), (Severity::Warning, "precision-missed"));
+    assert!(text.contains("10.0 ms, at 95 % from 9.90 ms on (over 2 of 12 looks)"), "{text}");
 }
 
 #[test]

@@ -47,23 +47,25 @@ fn finding(summary: &Summary, code: &str) -> String {
     found.unwrap_or_else(|| panic!("no {code}: {:?}", summary.findings)).text.clone()
 }
 
-#[test]
-fn a_run_ends_when_enough_is_known() {
-    let (what, at_ns, summary) = ended("11s", &[]);
-    let EventKind::Until { is_known, looks, ref figures, .. } = what else { unreachable!() };
-    assert!(is_known, "{figures:?}");
-    assert_eq!((at_ns, looks), (11 * S, 1));
-    let text = finding(&summary, "precision-reached");
-    let begins = "enough was known after 11 s of at most 11 s: p50(visit) ± 50%: ";
-    assert!(text.starts_with(begins), "{text}");
+/// Two seconds show no dependence, so that there is no interval.
+fn ends_when_the_time_is_over(args: &[&str]) {
+    let (what, at_ns, summary) = ended("2s", args);
+    let EventKind::Until { is_known: false, looks: 1, ref figures, .. } = what else {
+        panic!("{what:?}");
+    };
+    assert!(figures[0].value_ns.is_some() && figures[0].low_ns.is_none(), "{figures:?}");
+    assert_eq!(at_ns, 2 * S);
+    let text = finding(&summary, "precision-missed");
+    let begins = "not enough was known after 2 s of at most 2 s: p50(visit) ± 50%: ";
+    assert!(text.starts_with(begins) && text.contains("without an interval"), "{text}");
 }
 
 #[test]
-fn the_workers_of_a_run_end_with_it_and_what_is_unknown_is_said() {
-    let (what, at_ns, summary) = ended("2s", &["--workers", "2"]);
-    // Two seconds show no dependence, so that there is no interval.
-    assert!(matches!(what, EventKind::Until { is_known: false, looks: 1, .. }), "{what:?}");
-    assert_eq!(at_ns, 2 * S);
-    let text = finding(&summary, "precision-missed");
-    assert!(text.contains("without an interval"), "{text}");
+fn a_run_ends_when_the_time_to_know_enough_is_over() {
+    ends_when_the_time_is_over(&[]);
+}
+
+#[test]
+fn the_workers_of_a_run_end_with_it() {
+    ends_when_the_time_is_over(&["--workers", "2"]);
 }
