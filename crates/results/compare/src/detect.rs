@@ -188,8 +188,8 @@ fn all_unseen(measures: &[ComparedMeasure]) -> impl Iterator<Item = Detectable<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Change, Figure};
     use crate::testing::{change, measure};
+    use crate::{Change, Figure};
 
     /// A measure whose figures scatter by these deviations of their logarithms.
     fn scattered(scatter: [f64; 2]) -> ComparedMeasure {

@@ -160,7 +160,7 @@ mod tests {
         assert!(found.p < 1e-9, "{found:?}");
         assert_eq!(
             found.text,
-            ", but with more errors: 0.990 % to 25.4 % (p below 0.001 if failures are independent)"
+            ", but with more errors: 0.990 % to 25.37 % (p below 0.001 if failures are independent)"
         );
         // Three more of 104 are chance: 0.0997 and 0.1974 with an error of 0.0699.
         let chance = said(Figure::Mean, [Some(1.0 / 101.0), Some(4.0 / 104.0)]).unwrap();
