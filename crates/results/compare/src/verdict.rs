@@ -71,15 +71,19 @@ fn of_counting(changes: &[Change], succeeded: &str) -> (Verdict, String) {
     // What no longer fails is completed: a rate that is greater for it says the same once more.
     let follows = |c: &Change| errors.is_some() && c.figure == Figure::Rate;
     let faster = greatest(times().filter(|c| !is_slower(c) && !follows(c)));
+    let scattered = counting().find(|c| c.figure == Figure::Spread && c.difference > 0.0);
     match (slower, faster) {
         (Some(worse), Some(better)) => (
             Verdict::ModesDiffer,
             format!("modes differ: slower by {}, faster by {}{succeeded}", by(worse), by(better)),
         ),
-        (Some(worse), None) => (Verdict::Slower, format!("slower by {}{succeeded}", by(worse))),
+        (Some(worse), None) => {
+            let scattered =
+                scattered.map_or(String::new(), |spread| format!(", and {}", apart(spread)));
+            (Verdict::Slower, format!("slower by {}{succeeded}{scattered}", by(worse)))
+        }
         (None, Some(better)) => {
-            let grouped = counting().find(|c| c.figure == Figure::Spread && c.difference > 0.0);
-            if let Some(spread) = grouped {
+            if let Some(spread) = scattered {
                 let text = format!(
                     "modes differ: faster by {}{succeeded}, but {}",
                     by(better),
@@ -420,7 +424,11 @@ mod tests {
         let steadier = change(Figure::Spread, 0.19, 0.021, true);
         check(&[faster, steadier], Verdict::Faster, "faster by 1.00 ms in the mean (50 %)");
         let slower = change(Figure::Mean, 1.0e6, 2.0e6, true);
-        check(&[slower, spread], Verdict::Slower, "slower by 1.00 ms in the mean (100 %)");
+        check(
+            &[slower, spread],
+            Verdict::Slower,
+            &format!("slower by 1.00 ms in the mean (100 %), and {apart}"),
+        );
     }
 
     #[test]

@@ -387,7 +387,7 @@ fn every_second_run_that_is_slower_is_found() {
 }
 
 #[test]
-fn every_second_run_that_is_slower_makes_modes_differ() {
+fn every_second_run_that_is_slower_is_named_by_its_scatter() {
     let mut rng = rng(53);
     let mut unit = |factor: f64| {
         let drift = 0.03 * normal(&mut rng);
@@ -402,7 +402,8 @@ fn every_second_run_that_is_slower_makes_modes_differ() {
     let tested = components(&sides, Rule::Permutation, &options);
     let changes = decide(vec![tested], 8, 8, Rule::Permutation, &options).remove(0);
     let (verdict, text) = of_changes(&changes, "", &options);
-    assert_eq!(verdict, Verdict::ModesDiffer, "{text}");
+    // The means may be far enough apart, too.
+    assert!(matches!(verdict, Verdict::ModesDiffer | Verdict::Slower), "{text}");
     assert!(text.contains("runs of the candidate lie "), "{text}");
 }
 
