@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use stats::metrics::{MetricKind, MetricValues};
 
 pub use event::{
-    Event, EventKind, HostFlow, HostUse, KnownFigure, OnceEnd, OnceEnded, OnceOperation, TrafficPrices,
+    Event, EventKind, HostFlow, HostUse, KnownFigure, OnceEnd, OnceEnded, OnceOperation,
+    TrafficPrices,
 };
 pub use failures::{
     ErrorCount, ErrorSample, ErrorSummary, Incident, IncidentFigures, IncidentKind, failure_name,

@@ -193,12 +193,7 @@ impl<'p> Arrivals<'p> {
 }
 
 impl<'p> Course<'p> {
-    fn new(
-        seed: u64,
-        population: usize,
-        phases_before: usize,
-        phases: &'p [Phase],
-    ) -> Course<'p> {
+    fn new(seed: u64, population: usize, phases_before: usize, phases: &'p [Phase]) -> Course<'p> {
         let rng = Rng::new(seed, stream_number(population, 0, 0), Purpose::Arrivals);
         Course {
             population,

@@ -82,8 +82,8 @@ fn users_of(plan: &Plan, data: usize) -> Vec<TakingUsers> {
     let taking: Vec<usize> = taking.map(|(number, _)| number).collect();
     let singles = (0..).zip(&plan.singles);
     let singles = singles.filter(|(_, single)| taking.contains(&single.session.index()));
-    let singles = singles
-        .map(|(number, _)| TakingUsers { population: None, numbers: number..number + 1 });
+    let singles =
+        singles.map(|(number, _)| TakingUsers { population: None, numbers: number..number + 1 });
     let mut users: Vec<TakingUsers> = singles.collect();
     for (population, phases) in plan.arrivals().enumerate() {
         let mut next = 0;

@@ -39,11 +39,8 @@ fn examples_of_k6_are_said_in_as_many_lines_as_the_page_says() {
         Some(_) => Ok("aGVsbG8=".to_owned()),
         None => std::fs::read_to_string(folder().join(name)).map_err(|error| error.to_string()),
     };
-    let settings = Settings {
-        overrides: &[],
-        env: &|_| Some("GEZDGNBVGY3TQOJQ".to_owned()),
-        files: &files,
-    };
+    let settings =
+        Settings { overrides: &[], env: &|_| Some("GEZDGNBVGY3TQOJQ".to_owned()), files: &files };
     let mut said = lines_said();
     assert!(said.len() >= EXAMPLES_MIN, "{} rows", said.len());
     for entry in std::fs::read_dir(folder()).unwrap() {
