@@ -349,7 +349,7 @@ impl<'p> Interpreter<'p> {
     pub(crate) fn take_bare(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         match self.conns[slot].speaks {
             Protocol::Ws(_) | Protocol::Channels(_) => self.decode_packets(now_ns, slot, bytes),
-            Protocol::Tcp { .. } => self.decode_frames(now_ns, slot, bytes),
+            Protocol::Tcp { .. } => self.decode_framed(now_ns, slot, bytes),
             Protocol::Http | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Call(_) => {
                 bytes.len()
             }

@@ -32,7 +32,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Takes messages by the framing of the step that opened the connection. Returns how many bytes they took.
-    pub(crate) fn decode_frames(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
+    pub(crate) fn decode_framed(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         match (&self.conns[slot].link, self.tcp_op(slot)) {
             (&Link::Bare(decoder), Some(open)) => {
                 self.decode_with(now_ns, slot, Decoder::Tcp(&open.framing, decoder), bytes)
