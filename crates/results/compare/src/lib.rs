@@ -174,7 +174,7 @@ pub fn compare_with_progress(
     let mut loads = Vec::with_capacity(all.len());
     for (number, (run, &span)) in all.iter().zip(&stretches.spans).enumerate() {
         let summary = summary(run)?;
-        loads.push(MachineLoad::of(run, span.from_ns(), span.to_ns())?);
+        loads.push(MachineLoad::of(run, span.start_ns(), span.end_ns())?);
         errors_of_runs.push(RunErrors::of(&summary, run.info(), options));
         runs.push(described(run, &summary, number, stretches.baselines, span, options));
     }
@@ -358,7 +358,7 @@ fn described(
     options: &Options,
 ) -> ComparedRun {
     let info = run.info();
-    let started_later_ns = if options.window_ns.is_some() { span.from_ns() } else { 0 };
+    let started_later_ns = if options.window_ns.is_some() { span.start_ns() } else { 0 };
     let (side, label) = match number.checked_sub(baselines) {
         None => (Side::Baseline, format!("B{}", number + 1)),
         Some(place) if baselines > 0 => (Side::Candidate, format!("C{}", place + 1)),

@@ -100,12 +100,12 @@ impl Span {
     }
 
     /// Start of the stretch, since the run's start.
-    pub(crate) fn from_ns(self) -> u64 {
+    pub(crate) fn start_ns(self) -> u64 {
         self.from_ns
     }
 
     /// End of the stretch, the drain excluded.
-    pub(crate) fn to_ns(self) -> u64 {
+    pub(crate) fn end_ns(self) -> u64 {
         self.to_ns
     }
 

@@ -51,7 +51,9 @@ impl MarketState {
         }
         let social = outside.sql.clone().filter(|_| options.questions > 0);
         let social = social.map(|sql| sql as Arc<dyn Social>);
-        Ok(Self { social, ..Self::with(options, store, bus, outside) })
+        let mut state = Self::with(options, store, bus, outside);
+        state.social = social;
+        Ok(state)
     }
 }
 

@@ -241,7 +241,7 @@ pub(crate) struct QuestionView {
 }
 
 impl QuestionView {
-    pub(crate) fn new(question: &Question, pool: PoolView) -> Self {
+    pub(crate) fn new(question: &Question, pool: &PoolView) -> Self {
         let answer = pool.outcome.and_then(|outcome| question.answer(outcome));
         Self {
             pool: pool.id,

@@ -127,7 +127,7 @@ pub(crate) async fn list(
             continue;
         }
         if let Some(pool) = state.store.pool(question.pool).await? {
-            questions.push(QuestionView::new(&question, PoolView::from(pool)));
+            questions.push(QuestionView::new(&question, &PoolView::from(pool)));
         }
     }
     Ok(Reply::Questions { questions })

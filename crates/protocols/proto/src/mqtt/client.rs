@@ -411,7 +411,7 @@ impl Client {
         match (&packet, self.stage) {
             (Packet::ConnAck(_), Stage::Connecting) => {}
             (Packet::Auth { data: Some(data) }, Stage::Connecting) if self.authenticates => {
-                return Ok(Event::Challenge { data: *data });
+                return Ok(Event::Challenge { data });
             }
             (Packet::Auth { .. }, _) => return Err(Error::Protocol(NOT_BEGUN.to_owned())),
             (Packet::ConnAck(_), Stage::Connected) => {

@@ -48,15 +48,12 @@ impl Checker<'_> {
         let redirects = self.redirects_measure(&sessions);
         let arrivals = self.arrivals_of(&fields, &sessions, &populations);
         let recorded = self.recorded(fields.key_place("regions"), &messages);
+        let measured = fields.get("sessions").map(|_| &recorded);
         let conditions = fields.get("thresholds").map_or_else(Conditions::default, |node| {
-            let measured = fields.get("sessions").is_some();
-            self.thresholds(node, &arrivals.phases, measured.then_some(&recorded))
+            self.thresholds(node, &arrivals.phases, measured)
         });
         let given = fields.get("until").filter(|node| !node.is_null());
-        let until = given.and_then(|node| {
-            let measured = fields.get("sessions").is_some();
-            self.until(node, &phases, measured.then_some(&recorded))
-        });
+        let until = given.and_then(|node| self.until(node, &arrivals.phases, measured));
         let (probes, scaling) = self.server_side(&fields);
         self.unused_params();
         let planned = arrivals.users_planned();

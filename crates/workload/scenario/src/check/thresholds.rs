@@ -177,7 +177,7 @@ impl Checker<'_> {
         let measures = recorded.map_or(&self.measures, |recorded| &recorded.measures);
         let names = Names {
             measures: &measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
-            metrics: &self.metrics.iter().map(metric).collect::<Vec<_>>(),
+            metrics: &self.metrics.iter().map(self::metric).collect::<Vec<_>>(),
             tags: &measures.iter().map(tagged).collect::<Vec<_>>(),
             phases: &phases.iter().map(|p| &*p.name).collect::<Vec<_>>(),
         };
