@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::protocol::{PoolView, QuestionView, Reply, Request, RequestError};
 use super::rules::TEXT_MAX;
 use super::service::user_name;
-use super::social::{AskResult, Asker, Audience, Question, Social};
+use super::social::{AskResult, Asker, Question, Social, Viewers};
 use super::state::MarketState;
 use super::transactions::StoreError;
 use crate::bus::model::{Event, GameId, Outcome, PoolId, User};
@@ -90,9 +90,9 @@ pub(crate) async fn pose(
         None => ANSWERS.map(str::to_owned),
         Some(given) => answers(given)?,
     };
-    let audience = match request.visible_to.as_deref() {
-        None | Some("all") => Audience::All,
-        Some("friends") => Audience::Friends,
+    let seen_by = match request.visible_to.as_deref() {
+        None | Some("all") => Viewers::All,
+        Some("friends") => Viewers::Friends,
         Some(_) => {
             return Err(RequestError::new("invalid", "a question is for all or for friends"));
         }
@@ -104,7 +104,7 @@ pub(crate) async fn pose(
         text,
         answers,
         asker: Asker::User(asker.to_owned()),
-        audience,
+        seen_by,
     };
     let placed = place(state, social, question).await?;
     let (pool, _) =
@@ -249,10 +249,10 @@ async fn is_visible(
     user: &User,
 ) -> Result<bool, StoreError> {
     let Asker::User(asker) = &question.asker else { return Ok(true) };
-    match (question.audience, named(user)) {
-        (Audience::All, _) => Ok(true),
-        (Audience::Friends, None) => Ok(false),
-        (Audience::Friends, Some(own)) => Ok(own == asker.as_str()
+    match (question.seen_by, named(user)) {
+        (Viewers::All, _) => Ok(true),
+        (Viewers::Friends, None) => Ok(false),
+        (Viewers::Friends, Some(own)) => Ok(own == asker.as_str()
             || social.friends(asker).await?.iter().any(|friend| friend == own)),
     }
 }

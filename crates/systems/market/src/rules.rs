@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::questions;
-use super::social::{AskResult, Asker, Audience, Question, RuleOrigin};
+use super::social::{AskResult, Asker, Question, RuleOrigin, Viewers};
 use super::state::MarketState;
 use super::transactions::StoreError;
 use crate::bus::model::{Event, Outcome, PoolId};
@@ -128,7 +128,7 @@ pub(crate) async fn apply(state: &MarketState, event: Event) -> Result<(), Store
             text: rule.text.clone(),
             answers: ANSWERS.map(str::to_owned),
             asker: Asker::Rule(origin),
-            audience: Audience::All,
+            seen_by: Viewers::All,
         };
         match questions::place(state, social, question).await? {
             Some((_, AskResult::Asked)) => state.metrics.questions_posed.add(1),

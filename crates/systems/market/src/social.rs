@@ -25,7 +25,7 @@ pub(crate) struct Question {
     /// settled by it pays everyone back.
     pub(crate) answers: [String; 2],
     pub(crate) asker: Asker,
-    pub(crate) audience: Audience,
+    pub(crate) seen_by: Viewers,
 }
 
 impl Question {
@@ -67,7 +67,7 @@ pub(crate) struct RuleOrigin {
 
 /// Who sees a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Audience {
+pub(crate) enum Viewers {
     /// Everyone.
     All,
     /// Friends of the asker.

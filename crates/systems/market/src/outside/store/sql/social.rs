@@ -10,7 +10,7 @@ use super::metrics::Call;
 use super::open::{OpenError, Row, in_dialect, number};
 use super::reads::{count, outcome, stored};
 use crate::bus::model::{GameId, PoolId};
-use crate::social::{AskResult, Asker, Audience, LISTED_MAX, Question, RuleOrigin, Social};
+use crate::social::{AskResult, Asker, LISTED_MAX, Question, RuleOrigin, Social, Viewers};
 use crate::store::Answer;
 use server::database::{Sql as Connection, SqlError, Value};
 
@@ -40,7 +40,7 @@ macro_rules! questions {
 const ONE: &str = questions!("WHERE pool = ?");
 const ABOUT: &str = questions!("WHERE about = ? ORDER BY pool DESC LIMIT ?");
 const AFTER: &str = questions!("WHERE about = ? AND event = ? AND rule IS NOT NULL ORDER BY pool");
-const ASK: &str = "INSERT INTO market_questions (pool, about, question, answer_home, answer_away, asker, audience, \
+const ASK: &str = "INSERT INTO market_questions (pool, about, question, answer_home, answer_away, asker, seen_by, \
      rule, event, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 const BEFRIEND: &str = "INSERT INTO market_friends (who, friend) VALUES (?, ?)";
 const FRIENDS: &str = "SELECT a.friend FROM market_friends a \
@@ -75,9 +75,9 @@ fn ask(session: &mut Session<'_>, question: &Question) -> Result<AskResult, Fail
         }
         None => [Value::Null, Value::Null, Value::Null],
     };
-    let audience = Value::Int(match question.audience {
-        Audience::All => TO_ALL,
-        Audience::Friends => TO_FRIENDS,
+    let seen_by = Value::Int(match question.seen_by {
+        Viewers::All => TO_ALL,
+        Viewers::Friends => TO_FRIENDS,
     });
     let values = [
         pool.clone(),
@@ -86,7 +86,7 @@ fn ask(session: &mut Session<'_>, question: &Question) -> Result<AskResult, Fail
         text(&question.answers[0]),
         text(&question.answers[1]),
         asker,
-        audience,
+        seen_by,
         rule,
         event,
         result,
@@ -117,9 +117,9 @@ fn question(row: &Row) -> Result<Question, SqlError> {
         text: bytes(row.get(2)),
         answers: [bytes(row.get(3)), bytes(row.get(4))],
         asker,
-        audience: match number(row, 6)? {
-            TO_FRIENDS => Audience::Friends,
-            _ => Audience::All,
+        seen_by: match number(row, 6)? {
+            TO_FRIENDS => Viewers::Friends,
+            _ => Viewers::All,
         },
     })
 }

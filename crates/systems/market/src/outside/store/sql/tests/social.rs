@@ -1,7 +1,7 @@
 //! Questions and friends, and the money of questions, on real servers.
 
 use super::*;
-use crate::social::{AskResult, Asker, Audience, Question, RuleOrigin, Social};
+use crate::social::{AskResult, Asker, Question, RuleOrigin, Social, Viewers};
 
 fn question(pool: u64, asker: Asker) -> Question {
     Question {
@@ -10,7 +10,7 @@ fn question(pool: u64, asker: Asker) -> Question {
         text: "Doppelpack? \u{26bd}".to_owned(),
         answers: ["ja".to_owned(), "nein".to_owned()],
         asker,
-        audience: Audience::Friends,
+        seen_by: Viewers::Friends,
     }
 }
 
