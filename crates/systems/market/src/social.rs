@@ -160,7 +160,7 @@ impl MemorySocial {
 
 impl Social for MemorySocial {
     fn ask<'a>(&'a self, question: &'a Question) -> Answer<'a, AskResult> {
-        Box::pin(async { Ok(self.books().ask(question)) })
+        Box::pin(async move { Ok(self.books().ask(question)) })
     }
 
     fn question(&self, pool: PoolId) -> Answer<'_, Option<Question>> {
