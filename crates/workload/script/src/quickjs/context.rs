@@ -202,8 +202,7 @@ impl Context {
         let found = Rc::new(RefCell::new(Found::default()));
         self.runtime.set_loader(Names::new(&texts, &found), texts);
         self.state.begin_loading(LOADING_NS_MAX);
-        let names: Vec<String> = modules().map(name_of).collect();
-        let text = modules::importing(names.iter().map(String::as_str));
+        let text = in_turn(modules());
         let declared = self.context.with(|ctx| {
             let declared = Module::declare(ctx.clone(), modules::root("imports"), text);
             let fault =
@@ -244,6 +243,11 @@ impl Context {
             let kit = prelude(&ctx, &state, &named).map_err(fault)?;
             let before = built_in(&ctx);
             let settle: Function<'_> = kit.get("settle").map_err(fault)?;
+            if !modules.is_empty() {
+                let text = in_turn(modules.iter().copied());
+                let declared = Module::declare(ctx.clone(), modules::root("imports"), text);
+                declared.map_err(fault)?;
+            }
             let mut exported = Vec::new();
             for file in files {
                 // What those before have declared cannot be declared again.
@@ -479,6 +483,13 @@ fn name_of(file: &ScriptFile) -> String {
         true => plain_name(&file.name),
         false => file.name.clone(),
     }
+}
+
+/// A text that imports these modules, those that were found last first: a long chain of imports is not one of calls.
+fn in_turn<'a>(modules: impl Iterator<Item = &'a ScriptFile>) -> String {
+    let mut names: Vec<String> = modules.map(name_of).collect();
+    names.reverse();
+    modules::importing(names.iter().map(String::as_str))
 }
 
 /// What a module exports, which is evaluated unless it was before. `fault` makes an error of an exception.
