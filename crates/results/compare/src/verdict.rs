@@ -414,7 +414,11 @@ mod tests {
     fn runs_that_scatter_more_are_no_improvement() {
         let spread = change(Figure::Spread, 0.021, 0.19, true);
         let apart = "runs of the candidate lie 19 % from their median, those of the baseline 2.1 %";
-        check(&[spread.clone()], Verdict::ModesDiffer, &format!("modes differ: {apart}"));
+        check(
+            std::slice::from_ref(&spread),
+            Verdict::ModesDiffer,
+            &format!("modes differ: {apart}"),
+        );
         let faster = change(Figure::Mean, 2.0e6, 1.0e6, true);
         check(
             &[faster.clone(), spread.clone()],

@@ -268,8 +268,10 @@ fn a_word_has_the_same_figure_while_the_run_goes_on() {
     let mut totals = export::Totals::default();
     let mut snapshot = export::Snapshot::default();
     for row in &rows {
-        snapshot =
-            totals.add(export::Second { info, row, measures: &[], errors: &[], probes: &[] }, &[]);
+        snapshot = totals.add(
+            export::Second { info, row, measures: &[], errors: &[], metrics: &[], probes: &[] },
+            &[],
+        );
     }
     let value = |name: &str| {
         let mut samples = snapshot.samples.iter();

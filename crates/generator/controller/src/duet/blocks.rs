@@ -88,7 +88,7 @@ impl Conductor<'_> {
             other => BlockError::failed(with_causes(&other)),
         })?;
         match conducted.info.status {
-            RunStatus::Complete => {
+            RunStatus::Complete | RunStatus::Until => {
                 Ok(block.record(format!("{RUNS}/{}", file_name(&conducted.directory))))
             }
             RunStatus::Interrupted => Err(BlockError::Interrupted),
@@ -184,8 +184,8 @@ fn complete_run(runs: &Path) -> Option<String> {
 /// What a process that made no run said last.
 fn message(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.last().map_or_else(|| format!("it ended with {}", output.status), str::to_owned)
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.next_back().map_or_else(|| format!("it ended with {}", output.status), str::to_owned)
 }
 
 fn file_name(path: &Path) -> String {

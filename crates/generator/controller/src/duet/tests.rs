@@ -33,7 +33,7 @@ fn a_duet_that_is_read_again_decides_the_same_way() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(DuetState::read(folder.path()).unwrap(), None);
     let mut written = state(Interleave::Ab);
-    written.blocks = vec![block(1, BlockRole::New), block(1, BlockRole::Old)];
+    written.blocks = vec![block(1, New), block(1, Old)];
     written.write(folder.path()).unwrap();
     let read = DuetState::read(folder.path()).unwrap().unwrap();
     assert_eq!(read, written);

@@ -167,7 +167,7 @@ impl LabReader<'_> {
     fn are_known(&mut self, node: &Node) -> bool {
         match node.sequence() {
             // Each is looked at, so that all are reported.
-            Some(items) => items.iter().fold(true, |known, item| self.are_known(item) && known),
+            Some(items) => items.iter().filter(|item| !self.are_known(item)).count() == 0,
             None => node.text() == Some("all") || self.region(node).is_some(),
         }
     }

@@ -204,13 +204,22 @@ mod tests {
     use proptest::prelude::{Strategy, any, prop, proptest};
 
     use super::*;
+    use crate::scaling::EndRule;
     use crate::scaling::alarm::{Action, MissingPolicy};
     use crate::scaling::sample::alarm;
 
     const SECOND: u64 = 1_000_000_000;
 
     fn rules(alarms: Vec<Alarm>) -> Rules {
-        Rules { minimum: 1, desired: 2, maximum: 4, start_up_ns: 0, drain_ns: 0, alarms }
+        Rules {
+            minimum: 1,
+            desired: 2,
+            maximum: 4,
+            start_up_ns: 0,
+            drain_ns: 0,
+            ends: EndRule::AtOnce,
+            alarms,
+        }
     }
 
     /// One period of 10 s, known at once, with 30 s of rest.

@@ -378,7 +378,7 @@ fn every_second_run_that_is_slower_is_found() {
     let mut rng = rng(52);
     let found = (0..200).filter(|_| {
         let baseline: Vec<f64> = (0..8).map(|_| steady(&mut rng)).collect();
-        let slow = |run: u64| if run % 2 == 0 { 0.0 } else { 1.47_f64.ln() };
+        let slow = |run: u64| if run.is_multiple_of(2) { 0.0 } else { 1.47_f64.ln() };
         let candidate: Vec<f64> = (0..8).map(|run| slow(run) + steady(&mut rng)).collect();
         scatters(&baseline, &candidate)
     });
@@ -396,7 +396,8 @@ fn every_second_run_that_is_slower_is_named_by_its_scatter() {
         Unit { sample: Sample::new(times).unwrap(), rate: rate(200), ends: ends(200, 0) }
     };
     let baseline: Vec<Unit> = (0..8).map(|_| unit(1.0)).collect();
-    let candidate = (0..8).map(|run| unit(if run % 2 == 0 { 1.0 } else { 1.47 })).collect();
+    let candidate =
+        (0..8_u64).map(|run| unit(if run.is_multiple_of(2) { 1.0 } else { 1.47 })).collect();
     let sides = sides(baseline, candidate);
     let options = Options::default();
     let tested = components(&sides, Rule::Permutation, &options);

@@ -12,9 +12,10 @@ fn scenario(until: &str) -> String {
     )
 }
 
+#[track_caller]
 fn until(text: &str) -> Until {
     let Plan { until, .. } = plan(&scenario(text));
-    until.unwrap()
+    until.expect("the scenario says it")
 }
 
 #[test]
