@@ -23,7 +23,9 @@ export function metrics(doc: RunDocument): Child[] {
         each(all, 'kind', '', (one) => one.kind),
         each(all, 'unit', '', (one) => one.unit),
         each(all, 'recorded', 'count', (one) => one.count),
-        ...(has((one) => one.share) ? [each(all, 'share', 'share', (one) => one.share ?? null)] : []),
+        ...(has((one) => one.share)
+          ? [each(all, 'share', 'share', (one) => one.share ?? null)]
+          : []),
         ...figures.map((name) => each(all, name, '', (one) => one[name] ?? null)),
         ...(has((one) => one.rate_per_s)
           ? [each(all, 'sum per second', '', (one) => one.rate_per_s ?? null)]

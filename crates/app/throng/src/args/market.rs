@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use market::QuestionRule;
 
 use super::serve::{ListenArgs, ProcessArgs};
 use crate::settings::{parse_duration, parse_part, parse_size};
@@ -56,7 +55,7 @@ pub(crate) struct MarketArgs {
     pub(crate) questions: Option<u32>,
     /// Pose a question after events, such as 'goal:same:Does the same side score again?'; may be repeated
     #[arg(long = "rule", value_name = "AFTER:YES:QUESTION", requires = "questions")]
-    pub(crate) rules: Vec<QuestionRule>,
+    pub(crate) rules: Vec<String>,
     /// Word by which administrators report events and decide questions; env:NAME reads it from an environment variable
     #[arg(long, value_name = "TOKEN")]
     pub(crate) admin_token: Option<String>,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use market::{
     Backing, Broadcast, ClaimSet, Claims, Driver, Listing, MarketError, MarketOptions, MarketPart,
-    Queries, REPLAY_FILE_MAX, Replay, Report,
+    Queries, QuestionRule, REPLAY_FILE_MAX, Replay, Report, RuleError,
 };
 use server::{ServerError, Stop, TlsFiles};
 
@@ -104,7 +104,7 @@ fn options(args: &MarketArgs) -> Result<MarketOptions, Failure> {
     }
     options.games = args.games.unwrap_or(options.games);
     options.questions = args.questions.unwrap_or(options.questions);
-    options.rules.clone_from(&args.rules);
+    options.rules = args.rules.iter().map(|text| question_rule(text)).collect::<Result<_, _>>()?;
     options.admin_token = args.admin_token.as_deref().map(token).transpose()?;
     options.has_feed = !args.no_feed;
     options.batch = args.batch.unwrap_or(options.batch);
@@ -148,6 +148,13 @@ fn backing(args: &BackingArgs) -> Result<Backing, Failure> {
         (BatchClaimArg::Racing, ClaimSetArg::Late) => Claims::Racing(ClaimSet::Late),
     };
     Ok(backing)
+}
+
+fn question_rule(text: &str) -> Result<QuestionRule, Failure> {
+    let rule = text.parse();
+    rule.map_err(|error: RuleError| {
+        Failure::hinted(Exit::Usage, format!("--rule '{text}': {error}"), "docs/market.md shows rules")
+    })
 }
 
 /// A word, or with `env:` what a variable of the environment says.
