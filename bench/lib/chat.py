@@ -83,7 +83,7 @@ def capacity(framings: list[str]) -> list[dict]:
     rows = []
     for framing in framings:
         with tempfile.TemporaryDirectory() as folder:
-            ours("capacity", str(EXAMPLES / "capacity.yaml"), "--of", "rate", "--within", "100%",
+            ours("capacity", str(EXAMPLES / "capacity.yaml"), "--of", "rate", "--aim", "present", "--within", "100%",
                  "--repeat", "1", "--set", f"framing={framing}", "--runs", folder, "--quiet")
             [place] = pathlib.Path(folder).iterdir()
             search = json.loads((place / "search.json").read_text())
