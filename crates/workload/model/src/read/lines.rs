@@ -243,7 +243,8 @@ impl<'a> Lines<'a> {
         Ok(Some((request, odd)))
     }
 
-    /// Whether it is a robot's and those are left out, or a part that leaves lines out matches. Each that has not matched yet is tried, to find those that never do.
+    /// Whether it is a robot's and those are left out, or a part that leaves lines out matches. Each part that has not matched
+    /// yet is tried, to find those that never do.
     fn is_left_out(&mut self, entry: &Entry<'_>) -> bool {
         let mut out = self.settings.without_robots && robots::name(&entry.agent).is_some();
         let matched = &mut self.outcome.statistics.without;
