@@ -64,14 +64,8 @@ impl Connection {
             "leave" => Ok(Reply::Left { game: self.joined.take() }),
             "pools" => pools(state, &request).await,
             "predict" => self.predict(state, &request).await,
-            "pose" => self.pose(state, &request).await,
-            "questions" => self.questions(state, &request).await,
-            "decide" => self.decide(state, &request).await,
-            "event" => self.record(state, &request).await,
-            "befriend" => questions::befriend(state, &self.user, &request).await,
-            "friends" => questions::friends(state, &self.user).await,
-            "friends_predictions" => self.friends_predictions(state, &request).await,
-            _ => Err(RequestError::new("unknown_op", "no such operation")),
+            // Their futures are large, and would make that of each request so.
+            _ => Box::pin(self.rare(state, &request)).await,
         };
         // A client is not to blame for a store that is away, and stays connected.
         let unavailable = matches!(&result, Err(error) if error.is_unavailable());
@@ -122,44 +116,25 @@ impl Connection {
         Ok(reply)
     }
 
-    async fn pose(
+    /// Operations of questions, friends and administrators.
+    async fn rare(
         &self,
         state: &MarketState,
         request: &Request<'_>,
     ) -> Result<Reply, RequestError> {
-        questions::pose(state, &self.user, game_of(state, request)?, request).await
-    }
-
-    async fn questions(
-        &self,
-        state: &MarketState,
-        request: &Request<'_>,
-    ) -> Result<Reply, RequestError> {
-        questions::list(state, &self.user, game_of(state, request)?).await
-    }
-
-    async fn decide(
-        &self,
-        state: &MarketState,
-        request: &Request<'_>,
-    ) -> Result<Reply, RequestError> {
-        questions::decide(state, &self.user, pool_of(request)?, request).await
-    }
-
-    async fn record(
-        &self,
-        state: &MarketState,
-        request: &Request<'_>,
-    ) -> Result<Reply, RequestError> {
-        questions::record(state, game_of(state, request)?, request).await
-    }
-
-    async fn friends_predictions(
-        &self,
-        state: &MarketState,
-        request: &Request<'_>,
-    ) -> Result<Reply, RequestError> {
-        questions::friends_predictions(state, &self.user, pool_of(request)?).await
+        let user = &self.user;
+        match &*request.op {
+            "pose" => questions::pose(state, user, game_of(state, request)?, request).await,
+            "questions" => questions::list(state, user, game_of(state, request)?).await,
+            "decide" => questions::decide(state, user, pool_of(request)?, request).await,
+            "event" => questions::record(state, game_of(state, request)?, request).await,
+            "befriend" => questions::befriend(state, user, request).await,
+            "friends" => questions::friends(state, user).await,
+            "friends_predictions" => {
+                questions::friends_predictions(state, user, pool_of(request)?).await
+            }
+            _ => Err(RequestError::new("unknown_op", "no such operation")),
+        }
     }
 
     async fn prediction(

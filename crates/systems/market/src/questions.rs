@@ -59,17 +59,29 @@ pub(crate) async fn outcome_of(
     pool: PoolId,
     option: &str,
 ) -> Result<Outcome, RequestError> {
-    let unknown =
-        |known: &str| RequestError::new("unknown_option", format!("the options are {known}"));
-    if !state.is_slots(pool) {
-        return Outcome::parse(option).ok_or_else(|| unknown("home, away and none"));
+    match state.is_slots(pool) {
+        // Boxed, so that the future of predictions in games' pools stays small.
+        true => Box::pin(outcome_of_question(state, user, pool, option)).await,
+        false => Outcome::parse(option).ok_or_else(|| unknown_option("home, away and none")),
     }
+}
+
+async fn outcome_of_question(
+    state: &MarketState,
+    user: &User,
+    pool: PoolId,
+    option: &str,
+) -> Result<Outcome, RequestError> {
     let social = social(state)?;
     let question = social.question(pool).await?.ok_or_else(no_pool)?;
     if !is_visible(social, &question, user).await? {
         return Err(RequestError::new("not_invited", "this question is for friends of its asker"));
     }
-    question.outcome(option).ok_or_else(|| unknown(&question.answers.join(" and ")))
+    question.outcome(option).ok_or_else(|| unknown_option(&question.answers.join(" and ")))
+}
+
+fn unknown_option(known: &str) -> RequestError {
+    RequestError::new("unknown_option", format!("the options are {known}"))
 }
 
 /// Asks a question about a game.
