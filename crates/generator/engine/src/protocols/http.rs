@@ -529,7 +529,7 @@ impl<'p> Interpreter<'p> {
 /// The path where it is the same for every user, though its query need not be.
 fn fixed_path(path: &Template) -> Option<&str> {
     path.as_static().or_else(|| match path.parts.first() {
-        Some(TemplatePart::Text(text)) if text.contains('?') => Some(text),
+        Some(TemplatePart::Text(text)) if text.contains('?') => Some(&**text),
         _ => None,
     })
 }
