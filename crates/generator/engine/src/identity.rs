@@ -55,6 +55,14 @@ impl Identity {
         self.sessions.push((endpoint, session));
     }
 
+    fn is_empty(&self) -> bool {
+        self.jar.is_empty()
+            && self.sessions.is_empty()
+            && self.before.is_none()
+            && self.path.is_empty()
+            && self.background_path.is_empty()
+    }
+
     fn path_mut(&mut self, is_background: bool) -> &mut String {
         if is_background { &mut self.background_path } else { &mut self.path }
     }
@@ -160,6 +168,17 @@ impl<K: Copy + Eq + Hash> Identities<K> {
     /// is that of an event stream or a poll.
     pub fn remember_path(&mut self, user: K, background: bool, path: String) {
         *self.identity(user).path_mut(background) = path;
+    }
+
+    /// The response to that request has come. An identity that holds nothing else is gone.
+    pub fn forget_path(&mut self, user: K, background: bool) {
+        let Some(identity) = self.users.get_mut(&user) else {
+            return;
+        };
+        *identity.path_mut(background) = String::new();
+        if identity.is_empty() {
+            self.users.remove(&user);
+        }
     }
 
     /// The path that was kept last.
@@ -328,5 +347,11 @@ mod tests {
             assert_eq!(String::from_utf8(bytes).unwrap(), expected);
         }
         assert_eq!(all.users.len(), 1);
+        all.remember_path(2, true, "/feed/7".to_owned());
+        assert_eq!(all.remembered_path(2, true), Some("/feed/7"));
+        for user in [1, 2] {
+            all.forget_path(user, true);
+        }
+        assert_eq!(all.users.len(), 1, "a path is kept until its response has come");
     }
 }

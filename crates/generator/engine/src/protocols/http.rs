@@ -447,13 +447,19 @@ impl<'p> Interpreter<'p> {
         headers: &[(String, Template)],
         head: &Head<'_>,
     ) {
-        let keeps = self.users.session(self.conns[slot].user).cookies;
-        if !keeps || !head.may_set_cookies || head.header("set-cookie").is_none() {
+        let key = self.conns[slot].user;
+        if !self.users.session(key).cookies {
             return;
         }
-        let path = self.requested_path(now_ns, slot, path);
-        if let Some(exchange) = self.cookie_exchange(now_ns, slot, headers) {
-            self.identities.keep_cookies(&exchange, &path, head);
+        if head.may_set_cookies && head.header("set-cookie").is_some() {
+            let path = self.requested_path(now_ns, slot, path);
+            if let Some(exchange) = self.cookie_exchange(now_ns, slot, headers) {
+                self.identities.keep_cookies(&exchange, &path, head);
+            }
+        }
+        let conn = &self.conns[slot];
+        if !matches!(conn.speaks, Protocol::Http) && fixed_path(path).is_none() {
+            self.identities.forget_path(key, conn.runs_in_background());
         }
     }
 
