@@ -1,5 +1,6 @@
 //! What steps of MQTT compile to.
 
+use plan::expr::Template;
 use plan::{ChannelVerb, Op, Payload, Protocol, Source, WsOpen};
 
 use crate::{compile_with, plan, with_steps};
@@ -109,7 +110,7 @@ fn clients_of_version_5_say_more() {
     assert_eq!((own.method.as_str(), own.data.len()), ("TOKEN", 2));
     let about = &push.delivery.as_ref().expect("it is MQTT").about;
     assert_eq!((about.is_text, about.expiry_s), (true, Some(5)));
-    assert_eq!(about.content_type.as_ref().and_then(|own| own.as_static()), Some("t"));
+    assert_eq!(about.content_type.as_ref().and_then(Template::as_static), Some("t"));
     assert!(about.response_topic.is_some() && about.correlation.is_some());
     assert_eq!(expect.save[0].from, Source::Header("correlation".to_owned()));
 }
