@@ -153,7 +153,11 @@ fn backing(args: &BackingArgs) -> Result<Backing, Failure> {
 fn question_rule(text: &str) -> Result<QuestionRule, Failure> {
     let rule = text.parse();
     rule.map_err(|error: RuleError| {
-        Failure::hinted(Exit::Usage, format!("--rule '{text}': {error}"), "docs/market.md shows rules")
+        Failure::hinted(
+            Exit::Usage,
+            format!("--rule '{text}': {error}"),
+            "docs/market.md shows rules",
+        )
     })
 }
 
