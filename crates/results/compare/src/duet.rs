@@ -12,7 +12,10 @@ mod result;
 
 use stats::sequential::{Decision, PairedDifferences, pairs_expected};
 
+use super::Figure;
 use super::options::Options;
+
+use figures::StepFigure;
 
 pub use figures::{BlockFigures, StepFigures};
 pub use result::{
@@ -89,18 +92,20 @@ impl BlockPair {
 struct StepSequence {
     name: String,
     kind: String,
+    figure: StepFigure,
     differences: PairedDifferences,
-    /// Sums of the primary figure over pairs, nanoseconds.
+    /// Sums of the figure over pairs, nanoseconds.
     old_ns: f64,
     new_ns: f64,
     operations: u64,
 }
 
 impl StepSequence {
-    fn new(step: &StepFigures) -> StepSequence {
+    fn new(step: &StepFigures, figure: StepFigure) -> StepSequence {
         StepSequence {
             name: step.name.clone(),
             kind: step.kind.clone(),
+            figure,
             differences: PairedDifferences::new(),
             old_ns: 0.0,
             new_ns: 0.0,
@@ -108,19 +113,19 @@ impl StepSequence {
         }
     }
 
-    /// Adds the pair, if all of its blocks have the step.
+    /// Adds the pair, if all of its blocks have the step's figure.
     fn add(&mut self, pair: &BlockPair) {
         let of = |blocks: &[BlockFigures]| -> Option<StepMeans> {
             let steps: Option<Vec<&StepFigures>> =
                 blocks.iter().map(|block| block.step(&self.name)).collect();
-            StepMeans::of(&steps?)
+            StepMeans::of(&steps?, self.figure)
         };
         let (Some(old), Some(new)) = (of(&pair.old), of(&pair.new)) else {
             return;
         };
         self.differences.push(new.log_ns - old.log_ns);
-        self.old_ns += old.primary_ns;
-        self.new_ns += new.primary_ns;
+        self.old_ns += old.figure_ns;
+        self.new_ns += new.figure_ns;
         self.operations += old.operations + new.operations;
     }
 }
@@ -128,17 +133,19 @@ impl StepSequence {
 /// A step's means over the blocks of one target in a pair.
 struct StepMeans {
     log_ns: f64,
-    primary_ns: f64,
+    figure_ns: f64,
     operations: u64,
 }
 
 impl StepMeans {
-    /// `None` of no block.
-    fn of(steps: &[&StepFigures]) -> Option<StepMeans> {
-        let count = steps.len() as f64;
-        (!steps.is_empty()).then(|| StepMeans {
-            log_ns: steps.iter().map(|step| step.primary_ns.ln()).sum::<f64>() / count,
-            primary_ns: steps.iter().map(|step| step.primary_ns).sum::<f64>() / count,
+    /// `None` of no block, or if one has no such figure.
+    fn of(steps: &[&StepFigures], figure: StepFigure) -> Option<StepMeans> {
+        let times_ns: Option<Vec<f64>> = steps.iter().map(|step| step.figure_ns(figure)).collect();
+        let times_ns = times_ns.filter(|times_ns| !times_ns.is_empty())?;
+        let count = times_ns.len() as f64;
+        Some(StepMeans {
+            log_ns: times_ns.iter().map(|ns| ns.ln()).sum::<f64>() / count,
+            figure_ns: times_ns.iter().sum::<f64>() / count,
             operations: steps.iter().map(|step| step.operations).sum(),
         })
     }
@@ -193,7 +200,7 @@ impl Duet {
         true
     }
 
-    /// Chooses the steps: before any difference is known, so that the choice favours none.
+    /// Chooses the steps and their figures: before any difference is known, so that the choice favours none.
     fn begin(&mut self, pair: &BlockPair) {
         let Some(first) = pair.blocks().next() else {
             return;
@@ -205,7 +212,16 @@ impl Duet {
         };
         let (wanted, others): (Vec<&StepFigures>, Vec<&StepFigures>) =
             first.steps.iter().partition(|step| has_enough(&step.name));
-        self.steps = Some(wanted.into_iter().map(StepSequence::new).collect());
+        let has_quantile = |name: &str| {
+            let mut own = pair.blocks().filter_map(|block| block.step(name));
+            own.all(|step| step.quantile_ns.is_some())
+        };
+        let sequence = |step: &StepFigures| {
+            let is_quantile = has_quantile(&step.name);
+            let figure = if is_quantile { StepFigure::Quantile } else { StepFigure::Mean };
+            StepSequence::new(step, figure)
+        };
+        self.steps = Some(wanted.into_iter().map(sequence).collect());
         self.left_out = others.into_iter().map(|step| step.name.clone()).collect();
     }
 
@@ -310,6 +326,10 @@ impl Duet {
             kind: step.kind.clone(),
             verdict: self.step_verdict(step, confidence),
             text: String::new(),
+            figure: match step.figure {
+                StepFigure::Mean => Figure::Mean,
+                StepFigure::Quantile => self.settings.how.primary.figure(),
+            },
             pairs: pairs as u64,
             operations: step.operations,
             old_ns: mean_ns(step.old_ns),

@@ -191,12 +191,13 @@ mod tests {
             how: Options { allow_errors: true, ..Options::default() },
         };
         let mut duet = Duet::new(settings);
-        let block = |primary_ns: f64| BlockFigures {
+        let block = |mean_ns: f64| BlockFigures {
             steps: vec![StepFigures {
                 name: "checkout".to_owned(),
                 kind: "request".to_owned(),
                 operations: 100,
-                primary_ns,
+                mean_ns,
+                quantile_ns: None,
             }],
             ended: 100,
             failed: 0,

@@ -5,8 +5,7 @@ use record::schema::Verdict as RunVerdict;
 
 use super::Options;
 use crate::decide::{plain, times};
-use crate::read::RunMeasure;
-use crate::unit::Ends;
+use crate::unit::{Ends, Unit};
 use crate::{CompareError, Figure, common, read_all, span, summary};
 
 /// The figures of one block.
@@ -31,8 +30,28 @@ pub struct StepFigures {
     pub kind: String,
     /// Operations that succeeded.
     pub operations: u64,
-    /// The primary figure, nanoseconds.
-    pub primary_ns: f64,
+    /// The mean, nanoseconds.
+    pub mean_ns: f64,
+    /// The quantile, nanoseconds; `None` if the mean is the primary figure, or the block has too few operations for it.
+    pub quantile_ns: Option<f64>,
+}
+
+impl StepFigures {
+    /// This figure, if the block has it.
+    pub(super) fn figure_ns(&self, figure: StepFigure) -> Option<f64> {
+        match figure {
+            StepFigure::Mean => Some(self.mean_ns),
+            StepFigure::Quantile => self.quantile_ns,
+        }
+    }
+}
+
+/// The figure of a step that is compared, the same in all blocks: the mean of one and the quantile of another differ
+/// whatever the targets do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepFigure {
+    Mean,
+    Quantile,
 }
 
 /// The kind of measures whose operations are connections.
@@ -56,12 +75,13 @@ impl BlockFigures {
                 block.ended += ends.ended;
                 block.failed += ends.failed;
             }
-            if let Some(primary_ns) = primary_ns(measured, span.seconds(), how) {
+            if let Some(unit) = measured.unit(span.seconds()) {
                 block.steps.push(StepFigures {
                     name: measure.name.clone(),
                     kind: measure.kind.clone(),
                     operations: measured.count(),
-                    primary_ns,
+                    mean_ns: figure_ns(Figure::Mean, &unit),
+                    quantile_ns: quantile_ns(&unit, how),
                 });
             }
         }
@@ -74,14 +94,16 @@ impl BlockFigures {
     }
 }
 
-/// The primary figure; the mean if there are too few operations for the quantile, and `None` if there is none at all.
-fn primary_ns(measured: &RunMeasure, seconds: f64, how: &Options) -> Option<f64> {
-    let unit = measured.unit(seconds)?;
+/// The quantile that is the primary figure; `None` if none is, or there are too few operations for it.
+fn quantile_ns(unit: &Unit, how: &Options) -> Option<f64> {
     let wanted = how.primary.figure();
-    let known = times(std::iter::once(&unit), how);
-    let figure = if known.contains(&wanted) { wanted } else { Figure::Mean };
+    let is_known = wanted != Figure::Mean && times(std::iter::once(unit), how).contains(&wanted);
+    is_known.then(|| figure_ns(wanted, unit))
+}
+
+fn figure_ns(figure: Figure, unit: &Unit) -> f64 {
     // A broadcast may have age 0, which has no logarithm.
-    Some(plain(figure, &unit).max(1.0))
+    plain(figure, unit).max(1.0)
 }
 
 /// Operations of steps that ended and that failed.

@@ -4,9 +4,9 @@ use record::schema::{Finding, Severity};
 use serde::Serialize;
 
 use super::Interleave;
-use crate::Acceptance;
 use crate::options::Primary;
 use crate::verdict::{percent, percent_bounds, signed_percent};
+use crate::{Acceptance, Figure};
 
 /// Version of the JSON.
 pub const DUET_FORMAT: u32 = 1;
@@ -68,7 +68,7 @@ pub struct DuetResult {
     pub difference: f64,
     /// How the blocks of a pair followed each other.
     pub interleave: Interleave,
-    /// The figure of each step.
+    /// The figure of each step that has enough operations for it.
     pub primary: Primary,
     /// Pairs that count.
     pub pairs: u64,
@@ -132,13 +132,15 @@ pub struct DuetStep {
     pub verdict: DuetVerdict,
     /// The verdict with its figures, for people.
     pub text: String,
-    /// Pairs in which all blocks have the step.
+    /// The figure that is compared: the mean if a block of the first pair has too few operations for the quantile.
+    pub figure: Figure,
+    /// Pairs in which all blocks have the step's figure.
     pub pairs: u64,
     /// Operations that succeeded in all blocks together.
     pub operations: u64,
-    /// Mean of the old target's primary figure over pairs, nanoseconds.
+    /// Mean of the old target's figure over pairs, nanoseconds.
     pub old_ns: Option<f64>,
-    /// Mean of the new target's primary figure over pairs, nanoseconds.
+    /// Mean of the new target's figure over pairs, nanoseconds.
     pub new_ns: Option<f64>,
     /// The relative difference: Hodges and Lehmann's estimate from the differences of logarithms.
     pub change: Option<f64>,

@@ -20,7 +20,8 @@ fn block(times_ns: &[f64], failed: u64) -> BlockFigures {
         name: format!("step {}", number + 1),
         kind: "request".to_owned(),
         operations: 500,
-        primary_ns,
+        mean_ns: primary_ns,
+        quantile_ns: None,
     };
     BlockFigures {
         steps: times_ns.iter().enumerate().map(step).collect(),
@@ -126,6 +127,31 @@ fn steps_with_few_operations_are_left_out_by_the_first_pair() {
     let result = duet.result();
     assert_eq!(result.steps.len(), 1);
     assert!(result.findings.iter().any(|found| found.text.ends_with("not compared: step 2")));
+}
+
+/// A quantile is compared with a quantile, and a mean with a mean: in a pair in which a block has too few operations for the
+/// quantile, the step has no difference.
+#[test]
+fn all_blocks_of_a_step_have_one_figure() {
+    let with_quantile = |quantile_ns: Option<f64>| {
+        let mut one = block(&[1e6], 0);
+        one.steps[0].quantile_ns = quantile_ns;
+        vec![one]
+    };
+    let mut by_p99 = settings();
+    by_p99.how.primary = Primary::Quantile(0.99);
+    let pairs = |quantiles: &[[Option<f64>; 2]]| {
+        let mut duet = Duet::new(by_p99.clone());
+        for [old, new] in quantiles {
+            duet.add(&BlockPair { old: with_quantile(*old), new: with_quantile(*new) });
+        }
+        duet.result().steps.remove(0)
+    };
+    let step = pairs(&[[Some(9e6); 2], [Some(9e6), None], [None, Some(9e6)]]);
+    assert_eq!((step.figure, step.pairs), (Figure::Quantile(0.99), 1));
+    assert_eq!((step.change, step.old_ns), (Some(0.0), Some(9e6)));
+    let step = pairs(&[[Some(9e6), None], [Some(9e6); 2]]);
+    assert_eq!((step.figure, step.pairs, step.old_ns), (Figure::Mean, 2, Some(1e6)));
 }
 
 #[test]
