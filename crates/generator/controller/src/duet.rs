@@ -181,7 +181,8 @@ impl KnownPairs {
     }
 
     fn result(&self, state: &DuetState, directory: &Path) -> DuetResult {
-        let mut result = self.both.result();
+        let failed = state.failed.len() as u64;
+        let mut result = self.both.result().with_failed_pairs(failed);
         if self.itself.pairs() > 0 {
             let alone = (self.alone.pairs() > 0).then_some(&self.alone);
             result = result.with_self_check(Duet::self_check(&self.itself, alone));
@@ -286,6 +287,10 @@ impl Conductor<'_> {
             Err(BlockError::Record(error)) => Err(error.into()),
             Err(BlockError::Failed { why }) => {
                 *failures += 1;
+                if roles.contains(&BlockRole::Old) {
+                    state.failed.push(number);
+                    state.write(self.request.directory)?;
+                }
                 watch(DuetProgress::Failed { why: &why });
                 match *failures {
                     FAILURES_MAX => Err(DuetError::Failing { why }),

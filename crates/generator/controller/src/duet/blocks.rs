@@ -170,13 +170,18 @@ impl ProcessPlace<'_> {
     }
 }
 
+/// True of a run that ended as its scenario says.
+fn is_whole(status: RunStatus) -> bool {
+    matches!(status, RunStatus::Complete | RunStatus::Until)
+}
+
 /// The last complete run in a directory.
 fn complete_run(runs: &Path) -> Option<String> {
     let entries = std::fs::read_dir(runs).ok()?;
     let names = entries.filter_map(|entry| {
         let path = entry.ok()?.path();
         let run = Run::open(&path).ok()?;
-        (run.info().status == RunStatus::Complete).then(|| file_name(&path))
+        is_whole(run.info().status).then(|| file_name(&path))
     });
     names.max()
 }

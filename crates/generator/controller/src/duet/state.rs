@@ -43,6 +43,9 @@ pub struct DuetState {
     pub allow_errors: bool,
     /// In the order in which they were made, pair by pair.
     pub blocks: Vec<BlockRecord>,
+    /// Numbers of the pairs of both targets that could not be made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<u64>,
 }
 
 /// One of the two targets.
@@ -135,6 +138,7 @@ impl DuetState {
             skip_ns: how.skip_ns,
             allow_errors: how.allow_errors,
             blocks: Vec::new(),
+            failed: Vec::new(),
         }
     }
 
@@ -199,10 +203,12 @@ impl DuetState {
         (blocks / self.interleave.blocks_count()) as u64
     }
 
-    /// The number of the last pair with this role, 0 before the first. Pairs that failed have left out theirs.
+    /// The number of the last pair with this role, 0 before the first. A pair that failed has its number for itself: runs of
+    /// it may be there.
     pub(super) fn last_pair(&self, role: BlockRole) -> u64 {
         let own = self.blocks.iter().filter(|block| block.role == role);
-        own.map(|block| block.pair).max().unwrap_or(0)
+        let failed = self.failed.iter().copied().filter(|_| !role.is_self());
+        own.map(|block| block.pair).chain(failed).max().unwrap_or(0)
     }
 
     /// The blocks pair by pair.

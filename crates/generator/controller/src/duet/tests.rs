@@ -62,15 +62,18 @@ fn blocks_belong_to_pairs_and_checks_are_counted_by_themselves() {
     assert_eq!((state.count(Old), state.count(SelfFirst)), (2, 1));
     assert_eq!((state.last_pair(New), state.last_pair(SelfSecond)), (2, 1));
     assert_eq!(state.last_pair(BlockRole::Alone), 0);
+    // Runs of a pair that failed may be there under its number.
+    state.failed.push(3);
+    assert_eq!((state.last_pair(Old), state.last_pair(SelfFirst)), (3, 1));
+    assert_eq!(state.count(Old), 2);
     assert_eq!(state.target(New).file, "new");
     assert_eq!(state.target(SelfSecond).file, "old", "the place of the new target, not itself");
 }
 
 /// The conductor of a duet whose scenario never compiles.
-fn conducted(until_ns: u64) -> (Result<DuetResult, DuetError>, Vec<String>) {
-    let folder = tempfile::tempdir().unwrap();
+fn conducted(folder: &Path) -> (Result<DuetResult, DuetError>, Vec<String>) {
     let request = DuetRequest {
-        directory: folder.path(),
+        directory: folder,
         program: Path::new("nowhere"),
         version: "0.0.0",
         force: false,
@@ -79,7 +82,7 @@ fn conducted(until_ns: u64) -> (Result<DuetResult, DuetError>, Vec<String>) {
         self_pairs: 0,
         until_decided: true,
         pairs_max: 100,
-        budget: Duration::from_nanos(until_ns),
+        budget: Duration::MAX,
         pause: Duration::ZERO,
         interrupt: Arc::default(),
     };
@@ -99,13 +102,21 @@ fn conducted(until_ns: u64) -> (Result<DuetResult, DuetError>, Vec<String>) {
 
 #[test]
 fn pairs_that_fail_end_the_duet_and_members_share_their_seed() {
-    let (result, seen) = conducted(u64::MAX);
+    let folder = tempfile::tempdir().unwrap();
+    let (result, seen) = conducted(folder.path());
     assert!(matches!(result, Err(DuetError::Failing { .. })), "{result:?}");
     assert_eq!(seen.len(), FAILURES_MAX as usize);
     // The first pair's users follow from the duet's seed, the next ones' from the next numbers.
     for (why, seed) in seen.iter().zip(["\"8\"", "\"9\"", "\"10\""]) {
         assert!(why.contains(seed), "{why}");
     }
+    // They are said where the record is analysed.
+    let state = DuetState::read(folder.path()).unwrap().unwrap();
+    assert_eq!(state.failed, [1, 2, 3]);
+    let result = analyze_duet(&state, folder.path()).unwrap();
+    let finding = &result.findings[0];
+    assert_eq!(finding.code, "pairs-failed");
+    assert!(finding.text.starts_with("3 pairs could not be made"), "{}", finding.text);
 }
 
 #[test]

@@ -93,6 +93,19 @@ impl DuetResult {
         self.self_check = Some(check);
         self
     }
+
+    /// The result of a duet in which this many pairs could not be made. They do not count, so that a target which fails
+    /// now and then is decided by the pairs in which it did not.
+    pub fn with_failed_pairs(mut self, failed: u64) -> DuetResult {
+        if failed > 0 {
+            let pairs = units::counted(failed, "pair");
+            let text =
+                format!("{pairs} could not be made and did not count: a run failed or was aborted");
+            let finding = judge::finding(Severity::Warning, "pairs-failed", text).done();
+            self.findings.insert(0, finding);
+        }
+        self
+    }
 }
 
 /// How the old target differs from itself, by the step that scatters most, and what running at once does to it.
