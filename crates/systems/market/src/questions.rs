@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::protocol::{PoolView, QuestionView, Reply, Request, RequestError};
 use super::rules::TEXT_MAX;
-use super::service::user_name;
+use super::service::is_user_name;
 use super::social::{AskResult, Asker, Question, Social, Viewers};
 use super::state::MarketState;
 use super::transactions::StoreError;
@@ -74,8 +74,13 @@ async fn outcome_of_question(
 ) -> Result<Outcome, RequestError> {
     let social = social(state)?;
     let question = social.question(pool).await?.ok_or_else(no_pool)?;
-    if !is_visible(social, &question, user).await? {
-        return Err(RequestError::new("not_invited", "this question is for friends of its asker"));
+    let own = named(user);
+    let friends = match (question.seen_by, own) {
+        (Viewers::Friends, Some(own)) => social.friends(own).await?,
+        _ => Vec::new(),
+    };
+    if !is_for(&question, own, &friends) {
+        return Err(not_invited());
     }
     question.outcome(option).ok_or_else(|| unknown_option(&question.answers.join(" and ")))
 }
@@ -133,9 +138,14 @@ pub(crate) async fn list(
     about: GameId,
 ) -> Result<Reply, RequestError> {
     let social = social(state)?;
+    // Friendship is mutual: who is a friend of the asker has the asker for a friend.
+    let friends = match named(user) {
+        Some(own) => social.friends(own).await?,
+        None => Vec::new(),
+    };
     let mut questions = Vec::new();
     for question in social.questions(about).await? {
-        if !is_visible(social, &question, user).await? {
+        if !is_for(&question, named(user), &friends) {
             continue;
         }
         if let Some(pool) = state.store.pool(question.pool).await? {
@@ -190,7 +200,13 @@ pub(crate) async fn record(
         return Err(RequestError::new("unknown_game", "no such game"));
     }
     let last = state.store.last_event(game).await?;
-    let number = request.number.unwrap_or(last + 1);
+    let next = last.saturating_add(1);
+    let number = request.number.unwrap_or(next);
+    // Those between would be lost, and what is asked after the last one never decided.
+    if number > next {
+        let problem = format!("the next event of this game has the number {next}");
+        return Err(RequestError::new("invalid", problem));
+    }
     let recorded = number > last;
     state.store.record(Event { game, number, outcome }).await?;
     state.recorded.notify_one();
@@ -206,8 +222,7 @@ pub(crate) async fn befriend(
     let social = social(state)?;
     let own = name(user)?;
     let other = request.user.as_deref().unwrap_or_default();
-    let query = format!("user={other}");
-    if user_name(Some(query.as_str())).is_err() || other == own {
+    if !is_user_name(other) || other == own {
         return Err(RequestError::new("invalid", "`user` is the name of another user"));
     }
     social.befriend(own, other).await?;
@@ -220,13 +235,21 @@ pub(crate) async fn friends(state: &MarketState, user: &User) -> Result<Reply, R
     Ok(Reply::Friends { friends })
 }
 
-/// What the user's friends predicted in an open pool.
+/// What the user's friends predicted in an open pool: a game's, or that of a question which the user sees.
 pub(crate) async fn friends_predictions(
     state: &MarketState,
     user: &User,
     pool: PoolId,
 ) -> Result<Reply, RequestError> {
-    let friends = social(state)?.friends(name(user)?).await?;
+    let social = social(state)?;
+    let own = name(user)?;
+    let friends = social.friends(own).await?;
+    if state.is_slots(pool) {
+        let question = social.question(pool).await?.ok_or_else(no_pool)?;
+        if !is_for(&question, Some(own), &friends) {
+            return Err(not_invited());
+        }
+    }
     let mut predictions = match friends.is_empty() {
         true => Vec::new(),
         false => state.store.predictions(pool).await?,
@@ -255,18 +278,18 @@ fn name(user: &User) -> Result<&str, RequestError> {
     named(user).ok_or(RequestError::new("no_name", "connect with a name (?user=NAME) for this"))
 }
 
-async fn is_visible(
-    social: &dyn Social,
-    question: &Question,
-    user: &User,
-) -> Result<bool, StoreError> {
-    let Asker::User(asker) = &question.asker else { return Ok(true) };
-    match (question.seen_by, named(user)) {
-        (Viewers::All, _) => Ok(true),
-        (Viewers::Friends, None) => Ok(false),
-        (Viewers::Friends, Some(own)) => Ok(own == asker.as_str()
-            || social.friends(asker).await?.iter().any(|friend| friend == own)),
+/// Whether a user of this name, with these friends, sees a question.
+fn is_for(question: &Question, own: Option<&str>, friends: &[String]) -> bool {
+    match (&question.asker, question.seen_by) {
+        (Asker::Rule(_), _) | (Asker::User(_), Viewers::All) => true,
+        (Asker::User(asker), Viewers::Friends) => {
+            own == Some(asker.as_str()) || friends.contains(asker)
+        }
     }
+}
+
+fn not_invited() -> RequestError {
+    RequestError::new("not_invited", "this question is for friends of its asker")
 }
 
 fn answers(given: &[Cow<'_, str>]) -> Result<[String; 2], RequestError> {
@@ -286,8 +309,9 @@ fn answers(given: &[Cow<'_, str>]) -> Result<[String; 2], RequestError> {
 }
 
 fn bounded(text: &str, max: usize, called: &str) -> Result<String, RequestError> {
-    if text.is_empty() || text.chars().count() > max {
-        let problem = format!("the {called} has 1 to {max} characters");
+    // A database keeps no NUL in a text, and nobody reads the others.
+    if text.is_empty() || text.chars().count() > max || text.chars().any(char::is_control) {
+        let problem = format!("the {called} has 1 to {max} characters, and no control characters");
         return Err(RequestError::new("invalid", problem));
     }
     Ok(text.to_owned())

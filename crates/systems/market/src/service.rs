@@ -189,9 +189,13 @@ pub(crate) fn user_name(query: Option<&str>) -> Result<Option<Arc<str>>, ()> {
     let Some(name) = fields.find_map(|field| field.strip_prefix("user=")) else {
         return Ok(None);
     };
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let good = (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(plain);
-    if good { Ok(Some(name.into())) } else { Err(()) }
+    if is_user_name(name) { Ok(Some(name.into())) } else { Err(()) }
+}
+
+/// Whether a user may have this name.
+pub(crate) fn is_user_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! users' questions take one after the other. So its money is where all money is, is settled by an event of its slot, and
 //! is counted with all other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::store::Answer;
@@ -112,39 +112,55 @@ pub(crate) struct MemorySocial(Mutex<SocialBooks>);
 
 #[derive(Debug, Default)]
 struct SocialBooks {
-    questions: BTreeMap<PoolId, Question>,
+    /// In the order in which they were asked.
+    questions: Vec<Question>,
+    /// Their places by pool.
+    by_pool: HashMap<PoolId, usize>,
+    /// Their places by the game that they are about.
+    by_game: HashMap<GameId, Vec<usize>>,
+    /// The places of those that rules asked: by game, number of the event, and number of the rule.
+    by_rule: BTreeMap<(GameId, u64, u32), usize>,
     /// Who calls whom a friend.
     friends: BTreeSet<(String, String)>,
 }
 
 impl SocialBooks {
     fn ask(&mut self, question: &Question) -> AskResult {
-        let is_twin = |other: &Question| match (&question.asker, &other.asker) {
-            (Asker::Rule(own), Asker::Rule(before)) => {
-                (own.rule, own.event, question.about) == (before.rule, before.event, other.about)
-            }
-            _ => false,
+        let origin = match &question.asker {
+            Asker::Rule(RuleOrigin { rule, event, .. }) => Some((question.about, *event, *rule)),
+            Asker::User(_) => None,
         };
-        if self.questions.values().any(is_twin) {
+        if origin.is_some_and(|origin| self.by_rule.contains_key(&origin)) {
             return AskResult::AskedBefore;
         }
-        if self.questions.contains_key(&question.pool) {
+        if self.by_pool.contains_key(&question.pool) {
             return AskResult::PoolTaken;
         }
-        self.questions.insert(question.pool, question.clone());
+        let place = self.questions.len();
+        self.by_pool.insert(question.pool, place);
+        self.by_game.entry(question.about).or_default().push(place);
+        self.by_rule.extend(origin.map(|origin| (origin, place)));
+        self.questions.push(question.clone());
         AskResult::Asked
     }
 
+    fn question(&self, pool: PoolId) -> Option<Question> {
+        self.by_pool.get(&pool).map(|&place| self.questions[place].clone())
+    }
+
+    fn questions(&self, about: GameId) -> Vec<Question> {
+        let places = self.by_game.get(&about).into_iter().flatten().rev();
+        places.take(LISTED_MAX).map(|&place| self.questions[place].clone()).collect()
+    }
+
     fn asked_after(&self, about: GameId, event: u64) -> Vec<Question> {
-        let is_it = |question: &&Question| {
-            let after = matches!(&question.asker, Asker::Rule(origin) if origin.event == event);
-            question.about == about && after
-        };
-        self.questions.values().filter(is_it).cloned().collect()
+        let places = self.by_rule.range((about, event, 0)..=(about, event, u32::MAX));
+        places.map(|(_, &place)| self.questions[place].clone()).collect()
     }
 
     fn friends(&self, user: &str) -> Vec<String> {
-        let called = self.friends.iter().filter(|(caller, _)| caller == user);
+        let from = (user.to_owned(), String::new());
+        let called = self.friends.range(from..).take_while(|(caller, _)| caller == user);
         let calls_back =
             |friend: &String| self.friends.contains(&(friend.clone(), user.to_owned()));
         called.map(|(_, friend)| friend.clone()).filter(calls_back).collect()
@@ -164,15 +180,11 @@ impl Social for MemorySocial {
     }
 
     fn question(&self, pool: PoolId) -> Answer<'_, Option<Question>> {
-        Box::pin(async move { Ok(self.books().questions.get(&pool).cloned()) })
+        Box::pin(async move { Ok(self.books().question(pool)) })
     }
 
     fn questions(&self, about: GameId) -> Answer<'_, Vec<Question>> {
-        Box::pin(async move {
-            let books = self.books();
-            let about = books.questions.values().rev().filter(|question| question.about == about);
-            Ok(about.take(LISTED_MAX).cloned().collect())
-        })
+        Box::pin(async move { Ok(self.books().questions(about)) })
     }
 
     fn asked_after(&self, about: GameId, event: u64) -> Answer<'_, Vec<Question>> {

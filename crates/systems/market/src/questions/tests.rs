@@ -108,6 +108,9 @@ async fn slots_are_taken_one_by_one() {
         pools.push(asked["pool"].as_str().map(str::to_owned));
     }
     assert_eq!(pools, [Some("p2".to_owned()), Some("p3".to_owned()), None]);
+    // A database keeps no NUL.
+    let odd = json!({ "op": "pose", "game": "g1", "question": "And\u{0}?" });
+    assert_eq!(ask(&state, &mut ann, odd).await["error"]["code"], "invalid");
     // Nobody predicts where nothing was asked.
     let predict = json!({ "op": "predict", "pool": "p5", "option": "yes", "amount": 1 });
     assert_eq!(ask(&state, &mut ann, predict).await["error"]["code"], "unknown_pool");
@@ -122,7 +125,9 @@ async fn friends_see_questions_and_predictions_of_each_other() {
     let befriend = |name: &str| json!({ "op": "befriend", "user": name });
     assert_eq!(ask(&state, &mut ann, befriend("ben")).await["friends"], json!([]));
     assert_eq!(ask(&state, &mut ben, befriend("ann")).await["friends"], json!(["ann"]));
-    assert_eq!(ask(&state, &mut ann, befriend("ann")).await["error"]["code"], "invalid");
+    for bad in ["ann", "", "ben&x=1", "ben, the butcher"] {
+        assert_eq!(ask(&state, &mut ann, befriend(bad)).await["error"]["code"], "invalid", "{bad}");
+    }
     let question = json!({
         "op": "pose", "game": "g1", "question": "Who pays?", "answers": ["me", "you"], "for": "friends"
     });
@@ -135,6 +140,13 @@ async fn friends_see_questions_and_predictions_of_each_other() {
     let predict = json!({ "op": "predict", "pool": "p2", "option": "me", "amount": 5 });
     assert_eq!(ask(&state, &mut cid, predict.clone()).await["error"]["code"], "not_invited");
     assert_eq!(ask(&state, &mut ben, predict).await["accepted"], true);
+    // Cid has a friend, who predicted in a question that is not for Cid.
+    ask(&state, &mut ben, befriend("cid")).await;
+    assert_eq!(ask(&state, &mut cid, befriend("ben")).await["friends"], json!(["ben"]));
+    let of_friends = json!({ "op": "friends_predictions", "pool": "p2" });
+    assert_eq!(ask(&state, &mut cid, of_friends.clone()).await["error"]["code"], "not_invited");
+    let found = ask(&state, &mut ann, of_friends).await;
+    assert_eq!(found["predictions"][0]["user"], "ben");
     for (user, amount) in [(&mut ben, 7), (&mut cid, 9)] {
         let predict = json!({ "op": "predict", "pool": "p1", "option": "home", "amount": amount });
         ask(&state, user, predict).await;
@@ -144,7 +156,32 @@ async fn friends_see_questions_and_predictions_of_each_other() {
     let amounts: Vec<&Value> =
         found["predictions"].as_array().unwrap().iter().map(|placed| &placed["amount"]).collect();
     assert_eq!(amounts, [7]);
-    assert_eq!(ask(&state, &mut cid, of_friends).await["predictions"], json!([]));
+    let of_cid = ask(&state, &mut cid, of_friends).await;
+    assert_eq!(of_cid["predictions"].as_array().unwrap().len(), 1, "{of_cid}");
+    let mut dan = user("dan");
+    let found = ask(&state, &mut dan, json!({ "op": "friends_predictions", "pool": "p1" })).await;
+    assert_eq!(found["predictions"], json!([]));
+}
+
+/// The first slot has had more questions, so that its pools have higher numbers.
+#[tokio::test(start_paused = true)]
+async fn questions_are_listed_by_when_they_were_asked() {
+    let state = market(|_| ());
+    let mut ann = user("ann");
+    let mut pose = async |text: &str| {
+        let question = json!({ "op": "pose", "game": "g1", "question": text });
+        ask(&state, &mut ann, question).await["pool"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(pose("first").await, "p2");
+    settle(&state, PoolId(2), Outcome::None).await.unwrap();
+    while state.store.pool(PoolId(2)).await.unwrap().unwrap().outcome.is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!([pose("second").await, pose("third").await], ["p5", "p3"]);
+    let listed = ask(&state, &mut user("ben"), json!({ "op": "questions", "game": "g1" })).await;
+    let texts: Vec<&Value> =
+        listed["questions"].as_array().unwrap().iter().map(|one| &one["question"]).collect();
+    assert_eq!(texts, ["third", "second", "first"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -165,6 +202,11 @@ async fn administrators_report_events() {
     // The same report again is the same event.
     let again = ask(&state, &mut ann, event(json!("secret"), json!(1))).await;
     assert_eq!(again["recorded"], false);
+    // Between would be events that nobody reports any more.
+    for number in [3, u64::MAX] {
+        let beyond = ask(&state, &mut ann, event(json!("secret"), json!(number))).await;
+        assert_eq!(beyond["error"]["code"], "invalid", "{beyond}");
+    }
     while state.store.open_pool(GameId(1)).await.unwrap().unwrap().id == PoolId(1) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -16,10 +16,10 @@ use server::database::{Sql as Connection, SqlError, Value};
 
 /// Names are bytes, so that they differ as accounts do.
 const TABLES: [&str; 2] = [
-    "CREATE TABLE IF NOT EXISTS market_questions (pool BIGINT NOT NULL PRIMARY KEY, about BIGINT NOT NULL,
+    "CREATE TABLE IF NOT EXISTS market_questions (id {serial}, pool BIGINT NOT NULL UNIQUE, about BIGINT NOT NULL,
         question VARCHAR(200) NOT NULL, answer_home VARCHAR(32) NOT NULL, answer_away VARCHAR(32) NOT NULL,
         asker {name}, seen_by BIGINT NOT NULL, rule BIGINT, event BIGINT, outcome BIGINT,
-        UNIQUE (about, pool), UNIQUE (about, event, rule)) {engine}",
+        UNIQUE (about, id), UNIQUE (about, event, rule)) {engine}",
     "CREATE TABLE IF NOT EXISTS market_friends (id {serial}, who {friend} NOT NULL, friend {friend} NOT NULL,
         UNIQUE (who, friend)) {engine}",
 ];
@@ -38,7 +38,8 @@ macro_rules! questions {
 }
 
 const ONE: &str = questions!("WHERE pool = ?");
-const ABOUT: &str = questions!("WHERE about = ? ORDER BY pool DESC LIMIT ?");
+/// Pools of slots have no common order in time.
+const ABOUT: &str = questions!("WHERE about = ? ORDER BY id DESC LIMIT ?");
 const AFTER: &str = questions!("WHERE about = ? AND event = ? AND rule IS NOT NULL ORDER BY pool");
 const ASK: &str = "INSERT INTO market_questions (pool, about, question, answer_home, answer_away, asker, seen_by, \
      rule, event, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";

@@ -33,7 +33,8 @@ fn questions_are_kept_and_their_pools_settle_once() {
             assert_eq!(store.ask(&again).await, Ok(AskResult::AskedBefore));
             assert_eq!(store.asked_after(GameId(1), 4).await, Ok(vec![by_rule.clone()]));
             assert_eq!(store.asked_after(GameId(1), 5).await, Ok(Vec::new()));
-            assert_eq!(store.questions(GameId(1)).await, Ok(vec![by_user, by_rule]));
+            // The newest first, whose pool has the lower number.
+            assert_eq!(store.questions(GameId(1)).await, Ok(vec![by_rule, by_user]));
             // Pool 3 is the first of game 3: its first event decides it.
             let [ann, ben] = ["Ann", "Ben"].map(named);
             for (user, outcome, amount) in [(&ann, Outcome::Home, 100), (&ben, Outcome::Away, 250)]
