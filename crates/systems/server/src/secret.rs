@@ -3,14 +3,16 @@
 /// Stands for a secret wherever one would be shown.
 pub const HIDDEN: &str = "***";
 
-/// Shortest secret that is no word by accident, if it has letters and digits.
+/// Shortest secret that is no word by accident, if it has letters and something else.
 const DISTINCTIVE_MIN: usize = 6;
+/// Shortest secret that is no word by accident, of whatever it is made. Longer words hardly stand in messages.
+const LONG_MIN: usize = 16;
 
 /// A client's message without this secret.
 ///
 /// Hidden is what must be the secret by where it stands: `:secret@` of a URL, `name=secret`, or a text in quotes. A secret
-/// that no message has by accident, of letters and digits, is hidden everywhere. Were one of a few letters, its places in
-/// other words would spell it: `conn***ction r***fus***d`.
+/// that no message has by accident, long or of letters and other characters, is hidden everywhere. Were one of a few letters,
+/// its places in other words would spell it: `conn***ction r***fus***d`.
 #[must_use]
 pub fn redacted(text: &str, secret: &str) -> String {
     if secret.is_empty() {
@@ -30,9 +32,9 @@ pub fn redacted(text: &str, secret: &str) -> String {
 }
 
 fn is_distinctive(secret: &str) -> bool {
-    secret.len() >= DISTINCTIVE_MIN
-        && secret.chars().any(char::is_alphabetic)
-        && secret.chars().any(|c| c.is_ascii_digit())
+    let is_mixed = secret.chars().any(char::is_alphabetic)
+        && secret.chars().any(|c| !c.is_alphabetic() && !c.is_whitespace());
+    secret.len() >= LONG_MIN || secret.len() >= DISTINCTIVE_MIN && is_mixed
 }
 
 /// True if what stands between these characters is a complete value.
@@ -62,6 +64,8 @@ mod tests {
             ),
             ("redis://:e@h?password=e", "e", "redis://:***@h?password=***"),
             ("no hunter2 here", "hunter2", "no *** here"),
+            ("no tr!cky-one here", "tr!cky-one", "no *** here"),
+            ("no correcthorsebattery here", "correcthorsebattery", "no *** here"),
             ("nothing", "", "nothing"),
             ("ééé", "é", "ééé"),
         ] {
