@@ -90,13 +90,17 @@ impl Span {
 
     /// As many stretches of this length, one after the other, as fit in. The drain is the last one's, if it ends there.
     pub(crate) fn cut(self, window_ns: u64) -> Vec<Span> {
-        let count = (self.to_ns - self.from_ns) / window_ns.max(1);
         let window = |number: u64| {
             let from_ns = self.from_ns + number * window_ns;
             let to_ns = from_ns + window_ns;
             Span { from_ns, to_ns, drains: self.drains && to_ns == self.to_ns }
         };
-        (0..count).map(window).collect()
+        (0..self.windows_count(window_ns)).map(window).collect()
+    }
+
+    /// How many stretches of this length fit in.
+    pub(crate) fn windows_count(self, window_ns: u64) -> u64 {
+        (self.to_ns - self.from_ns) / window_ns.max(1)
     }
 
     /// Start of the stretch, since the run's start.

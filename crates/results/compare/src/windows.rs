@@ -33,7 +33,15 @@ impl<'r> Stretches<'r> {
         for (number, &run) in all.iter().enumerate() {
             let whole = span(run, options)?;
             let windows = match options.window_ns {
-                Some(window_ns) => whole.cut(window_ns),
+                Some(window_ns) => {
+                    // Not even listed: of a short window there may be billions.
+                    let count = usize::try_from(whole.windows_count(window_ns));
+                    let count = count.unwrap_or(usize::MAX);
+                    if count > RUNS_MAX {
+                        return Err(CompareError::TooMany(count));
+                    }
+                    whole.cut(window_ns)
+                }
                 None => vec![whole],
             };
             if windows.is_empty() {

@@ -55,6 +55,15 @@ fn windows_of_both_sides_are_permuted() {
 }
 
 #[test]
+fn windows_that_are_too_many_are_not_listed() {
+    let root = tempfile::tempdir().unwrap();
+    let long = run(root.path(), "long", 60.0);
+    let tiny = Options { window_ns: Some(1), ..windows(1) };
+    let error = compare(&[long], &[], &tiny).unwrap_err();
+    assert!(matches!(error, CompareError::TooMany(count) if count > 100), "{error}");
+}
+
+#[test]
 fn a_run_that_is_shorter_than_a_window_is_an_error() {
     let root = tempfile::tempdir().unwrap();
     let short = run(root.path(), "short", 60.0);
