@@ -321,11 +321,13 @@ impl Conductor<'_> {
             Interleave::Abba => vec![first, second, second, first],
             Interleave::Ab | Interleave::Simultaneous => vec![first, second],
         };
-        let mut made = Vec::with_capacity(order.len());
+        let count = order.len();
+        let mut made = Vec::with_capacity(count);
         for role in order {
             watch(DuetProgress::Block { pair: number, role });
             made.push(self.in_turn(&block(role), state, watch)?);
-            if !pause(&self.request.interrupt, self.request.pause) {
+            // A pair that is complete counts, even if the end is requested during the pause behind it.
+            if !pause(&self.request.interrupt, self.request.pause) && made.len() < count {
                 return Err(BlockError::Interrupted);
             }
         }
@@ -354,10 +356,9 @@ impl Conductor<'_> {
             watch(DuetProgress::Block { pair: block.number, role: block.role });
         }
         made.extend(self.on_halves(both.map(Some), state)?);
-        match pause(&self.request.interrupt, self.request.pause) {
-            true => Ok(made),
-            false => Err(BlockError::Interrupted),
-        }
+        // The pair is complete, whether the end is requested or not.
+        pause(&self.request.interrupt, self.request.pause);
+        Ok(made)
     }
 }
 
