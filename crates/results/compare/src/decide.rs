@@ -270,6 +270,12 @@ fn test(
     both.collect()
 }
 
+/// The share of the level that figures have, if the smaller side has this many runs and a measure has a primary figure: from
+/// a number on, the scatter of runs has the rest.
+pub(crate) fn figures_share(runs: u64) -> f64 {
+    if runs >= SPREAD_RUNS_MIN as u64 { 1.0 - SPREAD_LEVEL } else { 1.0 }
+}
+
 fn is_spread(component: &Component) -> bool {
     component.change.figure == Figure::Spread
 }

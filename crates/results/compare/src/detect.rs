@@ -2,7 +2,7 @@
 
 use stats::power;
 
-use super::decide::{SECONDARY_P, times, transformed};
+use super::decide::{SECONDARY_P, figures_share, times, transformed};
 use super::unit::Unit;
 use super::verdict::percent;
 use super::{ComparedMeasure, Detect, Options};
@@ -20,6 +20,10 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
+    fn smaller(self) -> u64 {
+        self.baseline.min(self.candidate)
+    }
+
     fn doubled(self) -> Runs {
         Runs { baseline: 2 * self.baseline, candidate: 2 * self.candidate }
     }
@@ -66,20 +70,35 @@ pub(crate) fn fill(
     let levels = Levels::of(measures, failures, options);
     let primary = Effects::of(there, levels.primary);
     let secondary = Effects::of(there, levels.secondary);
-    let smaller = there.baseline.min(there.candidate);
     for measure in measures {
         let leading = measure.changes.iter().find(|change| change.primary).map(|one| one.figure);
         for detect in &mut measure.detect {
             let effects = if leading == Some(detect.figure) { &primary } else { &secondary };
-            effects.fill(detect, smaller, options);
+            effects.fill(detect, there.smaller(), options);
         }
     }
 }
 
 /// The levels at which single figures are tested.
 struct Levels {
-    primary: f64,
-    secondary: f64,
+    primary: FigureLevel,
+    secondary: FigureLevel,
+}
+
+/// The level at which a figure is tested.
+#[derive(Clone, Copy)]
+struct FigureLevel {
+    /// If the scatter of runs is not compared.
+    whole: f64,
+    /// True if some measure has a primary figure, whose scatter is compared where there are enough runs.
+    is_shared: bool,
+}
+
+impl FigureLevel {
+    /// The level with this many runs on the smaller side.
+    fn with(self, runs: u64) -> f64 {
+        if self.is_shared { self.whole * figures_share(runs) } else { self.whole }
+    }
 }
 
 impl Levels {
@@ -88,9 +107,10 @@ impl Levels {
         // Times and their rate, errors and shape.
         let all = (measures.len() * (options.quantiles.len() + 4) + failures).max(1) as f64;
         let weights = primaries + SECONDARY_P * (all - primaries);
+        let level = |whole: f64| FigureLevel { whole, is_shared: primaries > 0.0 };
         Levels {
-            primary: (options.alpha / weights).min(options.alpha),
-            secondary: options.alpha * SECONDARY_P / weights,
+            primary: level((options.alpha / weights).min(options.alpha)),
+            secondary: level(options.alpha * SECONDARY_P / weights),
         }
     }
 }
@@ -102,14 +122,16 @@ fn leads(measure: &ComparedMeasure) -> bool {
 
 /// The effects in standard deviations that runs show at a level.
 struct Effects {
-    level: f64,
+    level: FigureLevel,
     now: Option<f64>,
     doubled: Option<f64>,
 }
 
 impl Effects {
-    fn of(there: Runs, level: f64) -> Effects {
-        let effect = |runs: Runs| power::detectable(runs.baseline, runs.candidate, level, POWER);
+    fn of(there: Runs, level: FigureLevel) -> Effects {
+        let effect = |runs: Runs| {
+            power::detectable(runs.baseline, runs.candidate, level.with(runs.smaller()), POWER)
+        };
         Effects { level, now: effect(there), doubled: effect(there.doubled()) }
     }
 
@@ -118,7 +140,9 @@ impl Effects {
         let difference = (1.0 + options.detect).ln();
         // Runs that do not scatter at all show any difference.
         let needed = (difference / detect.scatter).min(f64::MAX);
-        detect.runs = power::samples_needed(needed, self.level, POWER, RUNS_MAX);
+        let at = |level: f64| power::samples_needed(needed, level, POWER, RUNS_MAX);
+        // So many that their scatter is compared need some more.
+        detect.runs = at(self.level.whole).and_then(|runs| at(self.level.with(runs)));
         detect.more = detect.runs.map(|runs| runs.saturating_sub(smaller));
         let scatter = detect.scatter;
         let share = |effect: f64| (effect * scatter).exp_m1().max(options.tolerance);
@@ -248,6 +272,21 @@ mod tests {
         assert!((p99 - expected(0.005 / 1.5)).abs() < 1e-9, "{p99}");
         assert!(mean < p99);
         assert_eq!(seen_from(&measures).unwrap(), format!("from {}", percent(mean)));
+    }
+
+    /// From eight runs on each side, the scatter of runs has two fifths of the level.
+    #[test]
+    fn what_is_left_of_the_level_beside_the_scatter_of_runs_counts() {
+        let mut measures = [scattered([0.03, 0.03])];
+        measures[0].changes =
+            vec![Change { primary: true, ..change(Figure::Mean, 1e6, 1e6, false) }];
+        fill(&mut measures, FOUR, 0, &options());
+        let expected = |runs: u64, level: f64| {
+            (power::detectable(runs, runs, level, POWER).unwrap() * 0.03).exp_m1()
+        };
+        let mean = &measures[0].detect[0];
+        assert!((mean.share.unwrap() - expected(4, 0.05 / 1.5)).abs() < 1e-9);
+        assert!((mean.share_doubled.unwrap() - expected(8, 0.03 / 1.5)).abs() < 1e-9);
     }
 
     #[test]
