@@ -154,8 +154,7 @@ impl Fleet {
     /// The steps to take now; they count as begun.
     pub fn steps(&mut self, desired: u32, start_up_ns: u64, now_ns: u64) -> Vec<Step> {
         let mut steps = Vec::new();
-        let surplus = self.present().saturating_sub(desired);
-        for place in self.removable(surplus, now_ns) {
+        for place in self.removable(desired, now_ns) {
             match self.places[place].state {
                 State::Booting(_) => {
                     self.places[place].state = State::Free;
@@ -186,10 +185,11 @@ impl Fleet {
         steps
     }
 
-    /// Those of the surplus that end now.
-    fn removable(&self, surplus: u32, now_ns: u64) -> Vec<usize> {
+    /// Those beyond this number that end now. By billing, as many run as there should be: one that boots is paid for and
+    /// serves nobody yet.
+    fn removable(&self, desired: u32, now_ns: u64) -> Vec<usize> {
         let Some(billing) = self.billing.as_ref().filter(|_| !self.is_hurried) else {
-            return self.newest(surplus);
+            return self.newest(self.present().saturating_sub(desired));
         };
         let all = self.places.iter().enumerate();
         let running = all.filter(|(_, place)| place.state == State::Running);
@@ -197,7 +197,8 @@ impl Fleet {
         let mut running: Vec<(u64, usize)> =
             running.map(|(at, place)| (end_ns(at, place), at)).collect();
         running.sort_unstable();
-        let first = running.into_iter().take(surplus as usize).map(|(_, place)| place);
+        let surplus = running.len().saturating_sub(desired as usize);
+        let first = running.into_iter().take(surplus).map(|(_, place)| place);
         let is_due =
             |place: &usize| billing.is_due(*place, self.places[*place].launched_ns, now_ns);
         first.filter(is_due).collect()
@@ -243,6 +244,24 @@ mod tests {
     use proptest::prelude::{prop, proptest};
 
     use super::*;
+
+    /// The minute of the only one that serves is nearly over while two more boot that are not wanted any more.
+    #[test]
+    fn what_boots_takes_the_place_of_what_is_paid_for_only_once_it_runs() {
+        const SECOND: u64 = 1_000_000_000;
+        let mut fleet = Fleet::new(3);
+        fleet.end_by(Some(Billing { units_ns: vec![60 * SECOND; 3], drain_ns: 2 * SECOND }));
+        fleet.adopt(0, 0);
+        let boots_ns = 30 * SECOND;
+        let launched = [Step::Launch(1), Step::Launch(2)];
+        assert_eq!(fleet.steps(3, boots_ns, 40 * SECOND), launched);
+        assert_eq!(fleet.steps(1, boots_ns, 58 * SECOND), []);
+        assert_eq!(fleet.steps(1, boots_ns, 70 * SECOND), [Step::Start(1), Step::Start(2)]);
+        fleet.started(1);
+        fleet.started(2);
+        // Launched at 40 s, their minutes end at 100 s; the first one's, which goes on, at 120 s.
+        assert_eq!(fleet.steps(1, boots_ns, 98 * SECOND), [Step::End(1), Step::End(2)]);
+    }
 
     /// Paid by the minute: an instance that is not wanted any more serves until its minute is nearly over, and is there
     /// if it is wanted again.
