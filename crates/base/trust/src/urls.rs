@@ -156,8 +156,9 @@ fn take<const N: usize>(url: &str, names: [&str; N]) -> (String, [Option<String>
     (rest, values)
 }
 
-/// `%2F` as `/`; what is no such escape stays.
-fn decoded(text: &str) -> String {
+/// A part of a URL with `%2F` as `/`; what is no such escape stays.
+#[must_use]
+pub fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, behind @ ..] = rest {

@@ -103,11 +103,16 @@ impl ServerAddress {
         &self.url
     }
 
-    /// A client's message [without the password](redacted).
+    /// A client's message [without the password](redacted), as it is and as the URL has it.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
         let text = text.replace(&self.url, &self.to_string());
-        redacted(&text, password(&self.url).unwrap_or_default())
+        let written = password(&self.url).unwrap_or_default();
+        let text = redacted(&text, written);
+        match trust::decoded(written) {
+            same if same == written => text,
+            plain => redacted(&text, &plain),
+        }
     }
 
     /// An error about the address itself.

@@ -177,6 +177,12 @@ mod tests {
         };
         assert_eq!(format!("{address:?}"), "mysql://u:***@h/db");
         assert_eq!(address.redact("no hunter2 here"), "no *** here");
+        // Clients have it without the URL's escapes.
+        let Ok(StoreAddress::Server(address)) = StoreAddress::parse("mysql://u:hunter%2F2@h/db")
+        else {
+            panic!("not a server");
+        };
+        assert_eq!(address.redact("neither hunter/2 nor hunter%2F2"), "neither *** nor ***");
         // A short one is hidden where it is the password, and not among the letters of other words.
         let Ok(StoreAddress::Server(address)) = StoreAddress::parse("mysql://u:e@h/db") else {
             panic!("not a server");
