@@ -7,7 +7,7 @@ use std::thread::ScopedJoinHandle;
 
 use machine::thread::{CoreSet, core_halves};
 use record::schema::RunStatus;
-use record::{RecordError, Run};
+use record::{Durability, RecordError, Run};
 use workers::with_causes;
 
 use super::state::{BlockRecord, BlockRole, DuetState, RUNS};
@@ -113,6 +113,7 @@ impl Conductor<'_> {
             program: self.request.program,
             directory: self.request.directory,
             force: self.request.force,
+            durability: self.request.durability,
         };
         let made: Vec<Result<BlockRecord, BlockError>> = std::thread::scope(|scope| {
             let both = blocks.into_iter().zip(halves);
@@ -140,6 +141,7 @@ struct ProcessPlace<'a> {
     /// The duet's directory.
     directory: &'a Path,
     force: bool,
+    durability: Durability,
 }
 
 impl ProcessPlace<'_> {
@@ -161,6 +163,8 @@ impl ProcessPlace<'_> {
         }
         command.arg("--runs").arg(&runs).arg("--quiet");
         command.args(self.force.then_some("--force"));
+        let is_durable = self.durability == Durability::PowerCut;
+        command.args(is_durable.then_some("--durable"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let output = command.output().map_err(|error| BlockError::failed(error.to_string()))?;
         match complete_run(&runs) {
