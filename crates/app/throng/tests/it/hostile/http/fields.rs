@@ -51,7 +51,7 @@ fn values() -> Vec<Case> {
         field("value-with-delete", "name: a\x7fb", "http-protocol | ok 200"),
         field("line-ended-by-lf", "name: a\nother: b", "ok 200 | http-protocol"),
         field("connection-of-commas", "connection: ,,, ,", "ok 200"),
-        field("encoding-that-is-none", "content-encoding: gzip", "decoding"),
+        field("encoding-that-is-none", "content-encoding: gzip", "decoding 200"),
         field("upgrade-that-is-offered", "upgrade: h2c\r\nconnection: upgrade", "ok 200"),
     ]
 }
