@@ -167,20 +167,20 @@ impl ProcessPlace<'_> {
         command.args(is_durable.then_some("--durable"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let output = command.output().map_err(|error| BlockError::failed(error.to_string()))?;
-        match complete_run(&runs) {
+        match ended_run(&runs) {
             Some(name) => Ok(block.record(format!("{folder}/{name}"))),
             None => Err(BlockError::failed(message(&output))),
         }
     }
 }
 
-/// True of a run that ended as its scenario says.
+/// True of a run that ended as its scenario says: by its plan, or by its `until`.
 fn is_whole(status: RunStatus) -> bool {
     matches!(status, RunStatus::Complete | RunStatus::Until)
 }
 
-/// The last complete run in a directory.
-fn complete_run(runs: &Path) -> Option<String> {
+/// The last run in a directory that came to its end.
+pub(super) fn ended_run(runs: &Path) -> Option<String> {
     let entries = std::fs::read_dir(runs).ok()?;
     let names = entries.filter_map(|entry| {
         let path = entry.ok()?.path();

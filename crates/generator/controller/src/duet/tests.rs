@@ -1,5 +1,6 @@
 use compare::duet::DuetSettings;
 use compare::{Options, Primary, Time};
+use testkit::runs::made::Made;
 
 use super::BlockRole::{New, Old, SelfFirst, SelfSecond};
 use super::*;
@@ -124,4 +125,24 @@ fn an_order_is_drawn_for_each_pair() {
     let reversed = (0..200_u64).filter(|&seed| Rng::new(seed, 0, Purpose::Choice).below(2) == 1);
     // 99.9 % of binomials with (200, 1/2) are between.
     assert!((77..=123).contains(&reversed.count()));
+}
+
+/// A block in a process of its own may be ended by the scenario's `until`, as one in this process may.
+#[test]
+fn a_block_is_made_by_a_run_that_came_to_its_end() {
+    for (status, is_made) in [
+        ("complete", true),
+        ("until", true),
+        ("interrupted", false),
+        ("aborted", false),
+        ("failed", false),
+    ] {
+        let made = Made::answering(1, |_| 1.0);
+        let file = made.write(|_| ()).path().join("run.json");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let changed = text.replace("\"complete\"", &format!("\"{status}\""));
+        assert_eq!(changed == text, status == "complete");
+        std::fs::write(&file, changed).unwrap();
+        assert_eq!(blocks::ended_run(made.root.path()).is_some(), is_made, "{status}");
+    }
 }

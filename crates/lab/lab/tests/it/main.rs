@@ -133,10 +133,10 @@ fn a_lab_makes_a_certificate_where_one_is_named() {
         let (file, diagnostics) = lab::lab(Source { name: "t", text: &text });
         file.unwrap_or_else(|| panic!("{diagnostics:?}")).needs_certificate()
     };
-    assert!(!read("services: { web: { on: web, run: \"serve ${host} ${lab}\" } }\n"));
-    assert!(read("services: { web: { on: web, run: \"serve ${key}\" } }\n"));
+    assert!(!read("services: { front: { on: web, run: \"serve ${host} ${lab}\" } }\n"));
+    assert!(read("services: { front: { on: web, run: \"serve ${key}\" } }\n"));
     assert!(read(
-        "services: { web: { on: web, package: nginx, files: { nginx.conf: \"${certificate}\" } } }\n"
+        "services: { front: { on: web, package: nginx, files: { nginx.conf: \"${certificate}\" } } }\n"
     ));
     assert!(read("scenario: x.yaml\nset: { options.tls.ca: \"${authority}\" }\n"));
 }
