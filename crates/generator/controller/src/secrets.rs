@@ -72,12 +72,15 @@ impl Secrets {
         self.recorded_from(text, 0)
     }
 
-    /// The files that it consists of besides, by name, as they are recorded: those that it includes, and its scripts.
+    /// The files that it consists of besides, by name, as they are recorded: those that it includes, its scripts, and
+    /// the modules that these import.
     pub(crate) fn recorded_inputs(&self, plan: &Plan) -> Vec<(String, String)> {
         let included = plan.included.iter();
         let included =
             included.map(|file| (file.name.clone(), self.recorded_from(&file.text, file.start)));
-        let scripts = plan.script.iter().flat_map(|script| &script.files).map(|file| {
+        let scripts =
+            plan.script.iter().flat_map(|script| script.files.iter().chain(&script.imports));
+        let scripts = scripts.map(|file| {
             let mut text = file.text.to_string();
             self.hide(&mut text);
             (file.name.clone(), text)
@@ -230,6 +233,10 @@ fn known(values: impl Iterator<Item = (String, String)>) -> Vec<(String, String)
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use plan::{Script, ScriptFile};
+
     use super::*;
     use crate::testing;
 
@@ -289,6 +296,26 @@ mod tests {
         assert_eq!(secrets.recorded(own), own.replace("hush-0", HIDDEN));
         let expected = part.replace("hush-1", HIDDEN);
         assert_eq!(secrets.recorded_inputs(&plan), [("part.yaml".to_owned(), expected)]);
+    }
+
+    #[test]
+    fn modules_that_scripts_import_are_recorded() {
+        let mut plan = testing::plan(&format!("target: http://h/\n{REST}"));
+        let file = |name: &str| ScriptFile { name: name.to_owned(), text: "// hunter2".into() };
+        plan.script = Some(Arc::new(Script {
+            files: vec![file("main.js")],
+            imports: vec![file("lib/tax.js")],
+            declared: Vec::new(),
+            functions: Vec::new(),
+            steps: Vec::new(),
+            time_max_ns: 1,
+            memory_bytes_max: 1,
+        }));
+        let env = [("WORD".to_owned(), Some("hunter2".to_owned()))];
+        let inputs = Inputs { env: env.into_iter().collect(), ..Inputs::default() };
+        let hidden = |name: &str| (name.to_owned(), "// ${env('WORD')}".to_owned());
+        let expected = ["main.js", "lib/tax.js"].map(hidden);
+        assert_eq!(Secrets::new(&inputs).recorded_inputs(&plan), expected);
     }
 
     #[test]
