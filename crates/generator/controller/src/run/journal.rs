@@ -184,6 +184,11 @@ impl Journal {
         std::mem::take(&mut self.new_errors)
     }
 
+    /// The load ends now, before its plan does.
+    pub(crate) fn end_load(&mut self, at_ns: u64) {
+        self.outcomes.end_load(at_ns);
+    }
+
     /// Writes one interval of the run.
     pub(crate) fn interval(
         &mut self,

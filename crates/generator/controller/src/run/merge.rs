@@ -223,7 +223,7 @@ impl Merger {
 }
 
 impl Interval {
-    fn new(start_ns: u64, end_ns: u64, phase: u32) -> Interval {
+    pub(super) fn new(start_ns: u64, end_ns: u64, phase: u32) -> Interval {
         let row = SeriesRow { start_ns, end_ns, phase, ..SeriesRow::default() };
         Interval {
             row,

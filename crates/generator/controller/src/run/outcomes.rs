@@ -30,8 +30,10 @@ pub(crate) struct Outcomes {
     own_work: Vec<StepWork>,
     /// Counts of users by region.
     regions: Vec<Counts>,
-    /// The end of the last phase.
-    planned_end_ns: u64,
+    /// The start of the last phase.
+    last_start_ns: u64,
+    /// The end of the last phase, or of the load if that came before.
+    load_end_ns: u64,
     /// End of the last interval.
     until_ns: u64,
 }
@@ -41,8 +43,17 @@ impl Outcomes {
         Outcomes {
             begun: vec![0; info.measures.len()],
             due: vec![0; info.measures.len()],
-            planned_end_ns: info.phases.last().map_or(u64::MAX, |phase| phase.end_ns),
+            last_start_ns: info.phases.last().map_or(u64::MAX, |phase| phase.start_ns),
+            load_end_ns: info.phases.last().map_or(u64::MAX, |phase| phase.end_ns),
             ..Outcomes::default()
+        }
+    }
+
+    /// The load ends now, before its plan does: what ends in seconds that begin later ends in the drain. An earlier phase
+    /// than the last has none.
+    pub(crate) fn end_load(&mut self, at_ns: u64) {
+        if self.last_start_ns < at_ns {
+            self.load_end_ns = self.load_end_ns.min(at_ns);
         }
     }
 
@@ -60,7 +71,7 @@ impl Outcomes {
             work.add_to(&mut self.own_work);
         }
         // Operations that end in the drain count as those of a phase after the last.
-        let is_drain = interval.row.start_ns >= self.planned_end_ns;
+        let is_drain = interval.row.start_ns >= self.load_end_ns;
         let phase = interval.row.phase + u32::from(is_drain);
         for (&measure, delta) in &interval.measures {
             self.begun[measure.index()] += delta.begun;
@@ -127,5 +138,68 @@ fn users(counts: &Counts) -> RegionTally {
         stopped: counts.users_stopped,
         cut_off: counts.users_cut,
         refused: counts.users_refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::measure::{MeasureDelta, OUTCOMES};
+    use record::schema::PhaseInfo;
+    use stats::hist::LogHistogram;
+    use testkit::runs::sample;
+
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// A second of the first phase in which one request ended well.
+    fn second(number: u64) -> Interval {
+        let start_ns = number * SECOND_NS;
+        let mut interval = Interval::new(start_ns, start_ns + SECOND_NS, 0);
+        let mut outcomes = [0; OUTCOMES];
+        outcomes[Outcome::Ok as usize] = 1;
+        let measure = MeasureId(sample::REQUEST as u16);
+        let delta = MeasureDelta {
+            measure,
+            due: 1,
+            missed: Default::default(),
+            begun: 1,
+            outcomes,
+            retried: 0,
+            response: LogHistogram::new(),
+            failed: LogHistogram::new(),
+            censored: LogHistogram::new(),
+            service: LogHistogram::new(),
+            lag: LogHistogram::new(),
+            late: LogHistogram::new(),
+        };
+        interval.measures.insert(measure, delta);
+        interval
+    }
+
+    /// How many requests ended in each phase, the drain being that after the last: ten seconds of load and three more.
+    fn ended(phases: Vec<PhaseInfo>, load_ended_ns: u64) -> Vec<(u32, u64)> {
+        let mut outcomes = Outcomes::new(&RunInfo { phases, ..sample::info() });
+        (0..10).for_each(|number| outcomes.add(&second(number)));
+        outcomes.end_load(load_ended_ns);
+        (10..13).for_each(|number| outcomes.add(&second(number)));
+        let tally = outcomes.tally();
+        let ended = |phase: &PhaseTally| phase.measures[0].outcomes[Outcome::Ok.name()];
+        tally.phases.iter().map(|phase| (phase.phase, ended(phase))).collect()
+    }
+
+    #[test]
+    fn what_ends_after_the_load_was_ended_is_of_the_drain() {
+        let only = || vec![sample::phase("hold", "rate", 0, 60, 6000.0)];
+        assert_eq!(ended(only(), 10 * SECOND_NS), [(0, 10), (1, 3)]);
+        // The second in which it ended has load.
+        assert_eq!(ended(only(), 10 * SECOND_NS + 1), [(0, 11), (1, 2)]);
+        assert_eq!(ended(only(), u64::MAX), [(0, 13)]);
+        // The drain is that after the last phase, which had not begun.
+        let two = vec![
+            sample::phase("ramp", "rate", 0, 30, 3000.0),
+            sample::phase("hold", "rate", 30, 60, 3000.0),
+        ];
+        assert_eq!(ended(two, 10 * SECOND_NS), [(0, 13)]);
     }
 }

@@ -384,7 +384,8 @@ impl Running {
         if interval.row.end_ns < self.plan.end_ns() {
             let now_ns = self.now_ns();
             self.progress.has_until_ended = true;
-            self.progress.stopped_ns.get_or_insert(now_ns);
+            let stopped_ns = *self.progress.stopped_ns.get_or_insert(now_ns);
+            self.journal.end_load(stopped_ns);
             self.stop.drain();
         }
         self.journal.event(interval.row.end_ns, what)
