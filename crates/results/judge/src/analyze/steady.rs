@@ -8,7 +8,7 @@
 
 use record::schema::Incident;
 use serde::Serialize;
-use stats::mean::{SeriesMean, mean};
+use stats::mean::SeriesMean;
 use stats::steady::mser;
 
 use super::SECONDS_MIN;
@@ -174,23 +174,55 @@ fn settle(mut points: Vec<Point>) -> Option<Settled> {
 /// `None`: they only improve. Of several such places it is the one that is the clearest.
 fn worsening(first: &[f64], later: &[f64]) -> Option<usize> {
     let scatter = scatter(later);
-    let clear = (STEADY_MIN..first.len()).filter_map(|begin| {
-        let before = &first[begin - STEADY_MIN..begin];
-        let was_steady = sigmas(before, later, scatter) <= SIGMAS;
-        let worse = sigmas(&first[begin..], before, scatter);
+    let later = Group::of(later);
+    // From the end, so that each sum is the one before and a value.
+    let mut rest = Group::default();
+    let clear = (STEADY_MIN..first.len()).rev().filter_map(|begin| {
+        rest.add(first[begin]);
+        let before = Group::of(&first[begin - STEADY_MIN..begin]);
+        let was_steady = before.sigmas_above(later, scatter) <= SIGMAS;
+        let worse = rest.sigmas_above(before, scatter);
         (was_steady && worse > SIGMAS).then_some((begin, worse))
     });
-    clear.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(begin, _)| begin)
+    // The last one of several that are as clear.
+    let clearest = clear.reduce(|found, other| if other.1 > found.1 { other } else { found });
+    clearest.map(|(begin, _)| begin)
 }
 
 /// By how many standard errors the mean of some values is above that of others; 0 if there are none. `scatter` is the
 /// standard deviation of single values.
 fn sigmas(these: &[f64], others: &[f64], scatter: f64) -> f64 {
-    let difference = mean(these) - mean(others);
-    if these.is_empty() || others.is_empty() || difference == 0.0 {
-        return 0.0;
+    Group::of(these).sigmas_above(Group::of(others), scatter)
+}
+
+/// Values by their number and sum.
+#[derive(Debug, Clone, Copy, Default)]
+struct Group {
+    count: f64,
+    sum: f64,
+}
+
+impl Group {
+    fn of(values: &[f64]) -> Group {
+        Group { count: values.len() as f64, sum: values.iter().sum() }
     }
-    difference / (scatter * (1.0 / these.len() as f64 + 1.0 / others.len() as f64).sqrt())
+
+    fn add(&mut self, value: f64) {
+        self.count += 1.0;
+        self.sum += value;
+    }
+
+    /// As [`sigmas`].
+    fn sigmas_above(self, others: Group, scatter: f64) -> f64 {
+        if self.count == 0.0 || others.count == 0.0 {
+            return 0.0;
+        }
+        let difference = self.sum / self.count - others.sum / others.count;
+        if difference == 0.0 {
+            return 0.0;
+        }
+        difference / (scatter * (1.0 / self.count + 1.0 / others.count).sqrt())
+    }
 }
 
 /// The standard deviation that independent values would have whose mean is known as well. The scatter of excluded values is
