@@ -545,11 +545,13 @@ pub(super) fn arrivals(groups: &[(String, Load)], one_end: bool) -> Option<Vec<M
 /// The groups as populations, each with its own arrivals.
 pub(super) fn populations(groups: &[(String, Load)]) -> Map {
     let mut populations = Map::new(0..0);
-    for (number, group) in groups.iter().enumerate() {
+    for group in groups {
         let phases = arrivals(std::slice::from_ref(group), false).unwrap_or_default();
-        let name = population_name(&group.0);
-        let is_taken = populations.entries.iter().any(|(taken, _)| *taken == name);
-        let name = if is_taken { format!("group {}", number + 1) } else { name };
+        let is_free = |name: &String| populations.entries.iter().all(|(taken, _)| taken != name);
+        let own = population_name(&group.0);
+        let numbered = (2..).map(|number: u64| format!("group {number}"));
+        let name = std::iter::once(own).chain(numbered).find(is_free);
+        let name = name.expect("there are more numbers than groups");
         let population = Map::single(0..0, "arrivals", Item::List(phases));
         populations.put(&name, Item::Map(population));
     }
@@ -587,5 +589,22 @@ pub(super) fn session_name(group: Node<'_, '_>) -> String {
     match label(group).as_str() {
         "" => "threads".to_owned(),
         name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names are cut to what a tag can have, and may then be those of others.
+    #[test]
+    fn populations_have_names_of_their_own() {
+        let names =
+            ["group 2", "Buyers of the shop in spring", "Buyers of the shop in summer", "(,)"];
+        let rise = Load::Curve(vec![(0.0, 0.0), (5.0, 10.0)]);
+        let groups = names.map(|name| (name.to_owned(), rise.clone()));
+        let made = populations(&groups);
+        let made: Vec<&str> = made.entries.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(made, ["group 2", "Buyers of the sh", "group 3", "threads"]);
     }
 }
