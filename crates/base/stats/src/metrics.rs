@@ -255,9 +255,9 @@ impl Quantities {
         }
     }
 
-    /// How many numbers there are.
+    /// How many numbers there are; at the greatest number there is where it would be beyond.
     pub fn count(&self) -> u64 {
-        self.below.count() + self.rest.count()
+        self.below.count().saturating_add(self.rest.count())
     }
 
     /// Their sum.
@@ -388,6 +388,15 @@ mod tests {
         let values = recorded(MetricKind::Share, &[(0, 0), (1, 1_000_000), (2, 5), (3, -1)]);
         assert_eq!(values.value(MetricStat::Share, 1.0), Some(0.75));
         assert_eq!(values.value(MetricStat::Mean, 1.0), None);
+    }
+
+    /// What another process says may be anything that a histogram can be.
+    #[test]
+    fn counts_beyond_all_numbers_are_the_greatest() {
+        let mut many = LogHistogram::new();
+        many.record_n(1, u64::MAX);
+        let both = Quantities { below: many.clone(), rest: many };
+        assert_eq!(MetricValues::Quantity(both).count(), u64::MAX);
     }
 
     proptest! {

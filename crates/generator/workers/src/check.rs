@@ -156,7 +156,7 @@ impl Check {
         }
         let knows =
             |one: &MetricDelta| self.metrics.get(one.metric.index()) == Some(&one.values.kind());
-        if !delta.metrics.iter().all(knows) {
+        if delta.metrics.len() > self.metrics.len() || !delta.metrics.iter().all(knows) {
             return Err(ImpossibleValue("a metric that the plan does not have"));
         }
         self.failures(delta)?;
@@ -292,7 +292,9 @@ mod tests {
     use super::*;
     use engine::measure::{Counts, Gauges, LoopCpu, SessionTimes};
     use engine::traffic::Traffic;
+    use plan::MetricId;
     use record::schema::{SessionEnd, UserState, WorkKind};
+    use stats::metrics::{Counter, MetricValues};
 
     fn check() -> Check {
         Check {
@@ -474,6 +476,19 @@ mod tests {
         let mut large = delta(4, 0, 10);
         large.sessions.unfinished.record_n(1, COUNTER_MAX + 1);
         assert!(!is_accepted(&mut check(), large));
+        let is_metric = |metrics: Vec<MetricDelta>| {
+            is_accepted(&mut check(), Delta { metrics, ..delta(4, 0, 10) })
+        };
+        let counted = |count: u64| {
+            let values = MetricValues::Counter(Counter { count, ..Counter::default() });
+            MetricDelta { metric: MetricId(0), values }
+        };
+        assert!(is_metric(vec![counted(COUNTER_MAX)]));
+        assert!(!is_metric(vec![counted(COUNTER_MAX + 1)]), "too many");
+        assert!(!is_metric(vec![counted(1), counted(1)]), "twice");
+        let gauge = MetricValues::new(MetricKind::Gauge);
+        assert!(!is_metric(vec![MetricDelta { metric: MetricId(0), values: gauge }]), "kind");
+        assert!(!is_metric(vec![MetricDelta { metric: MetricId(1), ..counted(1) }]), "number");
         let mut phase = delta(4, 0, 10);
         phase.phase = 1;
         assert!(!is_accepted(&mut check(), phase));
