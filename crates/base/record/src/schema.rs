@@ -304,6 +304,9 @@ pub struct PhaseInfo {
     /// Sessions that the users of a closed phase begin, each as often as it does; `None`: as many as there is time for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_planned: Option<u64>,
+    /// Of populations side by side: the number of users of a closed one changes in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub users_vary: bool,
 }
 
 /// One row of `series.parquet`: one second of the run (or the part of it up to a phase's end),

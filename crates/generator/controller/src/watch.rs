@@ -147,6 +147,7 @@ fn info(request: &WatchRequest<'_>, zero: Zero) -> RunInfo {
             end_ns: nanos(request.time),
             users_planned: 0.0,
             sessions_planned: None,
+            users_vary: false,
         }],
         tls_unverified: false,
     }

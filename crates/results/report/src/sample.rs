@@ -19,6 +19,7 @@ fn phase(name: &str, start_s: u64, end_s: u64, users_planned: f64) -> PhaseInfo 
         end_ns: end_s * SECOND,
         users_planned,
         sessions_planned: None,
+        users_vary: false,
     }
 }
 

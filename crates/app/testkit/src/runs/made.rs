@@ -143,6 +143,7 @@ impl Made {
                 end_ns: self.seconds * SECOND,
                 users_planned: 5.0,
                 sessions_planned: None,
+                users_vary: false,
             }],
             ..info()
         };

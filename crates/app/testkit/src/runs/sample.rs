@@ -20,6 +20,7 @@ pub fn phase(name: &str, kind: &str, start_s: u64, end_s: u64, users: f64) -> Ph
         end_ns: end_s * SECOND,
         users_planned: users,
         sessions_planned: None,
+        users_vary: false,
     }
 }
 

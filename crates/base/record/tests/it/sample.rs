@@ -51,6 +51,7 @@ pub(crate) fn info() -> RunInfo {
             end_ns: 10_000_000_000,
             users_planned: 12.5,
             sessions_planned: None,
+            users_vary: false,
         }],
         tls_unverified: false,
         workers: Vec::new(),

@@ -183,20 +183,22 @@ fn metric(metric: &plan::Metric) -> MetricInfo {
 
 fn phase(plan: &Plan, phase: &Phase) -> PhaseInfo {
     let is_only = plan.populations.is_empty();
+    let meanwhile = kinds_meanwhile(plan, phase);
     PhaseInfo {
         name: phase.name.clone(),
-        kind: if is_only { kind(phase) } else { kind_of_all(plan, phase) }.to_owned(),
+        kind: if is_only { kind(phase) } else { kind_of_all(&meanwhile) }.to_owned(),
         start_ns: phase.start_ns,
         end_ns: phase.end_ns(),
         users_planned: plan.users_planned_in(phase),
         // Sessions are counted over all populations, so how many of them are the phase's own is not known.
         sessions_planned: phase.sessions_planned().filter(|_| is_only),
+        users_vary: !is_only && meanwhile.contains(&"closed-ramp"),
     }
 }
 
-/// The kind of a phase in which all populations come: random if one of them is, and closed if all are. A closed population
-/// that begins or ends meanwhile changes the number of users, as a ramp does.
-fn kind_of_all(plan: &Plan, phase: &Phase) -> &'static str {
+/// The kinds of the phases of all populations that lie in the time of this one. A closed population that begins or ends
+/// meanwhile changes the number of users, as a ramp does.
+fn kinds_meanwhile(plan: &Plan, phase: &Phase) -> Vec<&'static str> {
     let meanwhile = plan.arrivals().flatten();
     let meanwhile = meanwhile
         .filter(|other| other.start_ns < phase.end_ns() && phase.start_ns < other.end_ns());
@@ -206,7 +208,11 @@ fn kind_of_all(plan: &Plan, phase: &Phase) -> &'static str {
         }
         kind => kind,
     });
-    let kinds: Vec<&str> = kinds.collect();
+    kinds.collect()
+}
+
+/// The kind of a phase in which all populations come: random if one of them is, and closed if all are.
+fn kind_of_all(kinds: &[&'static str]) -> &'static str {
     let by_weight = ["poisson", "rate", "closed-ramp", "closed"];
     by_weight.into_iter().find(|kind| kinds.contains(kind)).unwrap_or("hold")
 }
@@ -283,6 +289,29 @@ arrivals: [ { hold: 1s }, { constant: 1/s, for: 1s } ]
         assert_eq!(steps, ["page", "fast", "seen"]);
         let own = recorded.iter().find(|measure| measure.name == "steps");
         assert_eq!(own.map(|measure| &*measure.kind), Some("step"));
+    }
+
+    #[test]
+    fn users_that_vary_beside_an_open_population_are_noted() {
+        let vary = |populations: &str| -> Vec<bool> {
+            let plan = crate::testing::plan(&format!(
+                "target: http://h/\nsessions: {{ s: [ {{ get: / }} ] }}\n{populations}\n"
+            ));
+            plan.phases.iter().map(|one| phase(&plan, one).users_vary).collect()
+        };
+        let open = "a: { arrivals: [ { constant: 1/s, for: 20s }, { constant: 2/s, for: 20s } ] }";
+        for (beside, expected) in [
+            ("b: { arrivals: [ { users: 4, for: 40s } ] }", [false, false]),
+            ("b: { arrivals: [ { hold: 5s }, { users: 4, for: 35s } ] }", [true, false]),
+            ("b: { arrivals: [ { hold: 20s }, { users: 4, for: 20s } ] }", [false, false]),
+            ("b: { arrivals: [ { users: 0..9, for: 20s }, { hold: 20s } ] }", [true, false]),
+            ("b: { arrivals: [ { constant: 4/s, for: 40s } ] }", [false, false]),
+        ] {
+            let found = vary(&format!("populations: {{ {open}, {beside} }}"));
+            assert_eq!(found, expected, "{beside}");
+        }
+        // The kind says it of one population.
+        assert_eq!(vary("arrivals: [ { users: 0..9, for: 20s } ]"), [false]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(super) fn unsustained(figures: &Figures, errors_max: f64, aim: Aim) -> Optio
     let phase = even_phase(figures)?;
     let short = || Some(falls_short(figures, phase)?.text(&figures.info.phases[phase].name));
     let grown = match aim {
+        // Users of a closed population that come beside others are no queue.
+        Aim::Finished if figures.info.phases[phase].users_vary => None,
         Aim::Finished => growth(figures, phase),
         Aim::Present => None,
     };

@@ -141,7 +141,8 @@ fn ramp<'s>(seconds: &'s Seconds, slots: &[Slot]) -> Option<&'s str> {
     let end_ns = slots.last()?.row.end_ns;
     let mut phases = seconds.info.phases.iter();
     let within = |phase: &&PhaseInfo| phase.start_ns < end_ns && start_ns < phase.end_ns;
-    let found = phases.find(|phase| phase.kind == "closed-ramp" && within(phase));
+    let rises = |phase: &&PhaseInfo| phase.kind == "closed-ramp" || phase.users_vary;
+    let found = phases.find(|phase| rises(phase) && within(phase));
     found.map(|phase| phase.name.as_str())
 }
 

@@ -28,10 +28,10 @@ pub(super) fn change(seconds: &Seconds) -> Option<String> {
     for phase in phases.filter(within) {
         let slots = seconds.slots.iter();
         let slots: Vec<&Slot> = slots.filter(|slot| is_in(slot, phase)).collect();
+        if phase.kind == "closed-ramp" || phase.users_vary {
+            return Some(format!("the number of users changes in phase {}", phase.name));
+        }
         match phase.kind.as_str() {
-            "closed-ramp" => {
-                return Some(format!("the number of users changes in phase {}", phase.name));
-            }
             "closed" => {
                 let users = slots.iter().map(|slot| slot.row.users).max().unwrap_or(0);
                 if let Some((name, before)) = closed.filter(|&(_, before)| differ(before, users)) {
@@ -77,7 +77,9 @@ fn is_in(slot: &Slot, phase: &PhaseInfo) -> bool {
 
 impl<'s> Part<'s> {
     fn of(phase: &'s str, slots: &[&Slot]) -> Part<'s> {
-        let users: f64 = slots.iter().map(|slot| slot.row.users_due as f64).sum();
+        // How often users of closed populations begin again follows from the target, not from the plan.
+        let due = |slot: &&Slot| slot.row.users_due.saturating_sub(slot.row.users_repeated) as f64;
+        let users: f64 = slots.iter().map(due).sum();
         let length_s: f64 = slots.iter().map(|slot| slot.seconds()).sum();
         Part { phase, users, per_s: users / length_s.max(1e-9) }
     }

@@ -174,6 +174,24 @@ fn a_load_that_the_plan_changes_is_no_steady_state() {
     assert!(!has_finding(&analysis, "steady-state"));
 }
 
+/// A closed population beside an open one begins again as often as the target lets it.
+#[test]
+fn sessions_that_begin_again_are_no_change_of_the_plan() {
+    let mut made = Made::answering(60, |_| 10.0);
+    for (n, row) in made.series.iter_mut().enumerate() {
+        row.users_repeated = 2 * n as u64;
+        row.users_due = 20 + row.users_repeated;
+    }
+    let analysis = analysed(&made);
+    assert!(has_finding(&analysis, "steady-state"), "{:?}", analysis.findings);
+    // Unless the plan changes its number of users.
+    let beside = made.root.path().join("vary");
+    let run = made.write_into(&beside, |info| info.phases[0].users_vary = true);
+    let analysis = analyze(&run, &Question::default()).unwrap();
+    let text = &finding(&analysis, "not-steady").text;
+    assert!(text.contains("the number of users changes in phase all"), "{text}");
+}
+
 #[test]
 fn a_target_that_grows_slower_is_reported_with_how_much() {
     let analysis = analysed(&Made::answering(120, |s| 10.0 + 10.0 * s / 120.0));

@@ -227,6 +227,7 @@ fn info(
             end_ns: ended_ns,
             users_planned: clients.iter().map(|client| client.users_planned as f64).sum(),
             sessions_planned: None,
+            users_vary: false,
         }],
         tls_unverified: false,
     }

@@ -39,6 +39,7 @@ fn info() -> RunInfo {
             end_ns: 60 * SECOND,
             users_planned: 402.0,
             sessions_planned: None,
+            users_vary: false,
         }],
         tls_unverified: false,
         workers: Vec::new(),

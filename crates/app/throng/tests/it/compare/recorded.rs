@@ -179,6 +179,7 @@ impl Recorded {
                 end_ns: SECONDS * SECOND,
                 users_planned: 400.0,
                 sessions_planned: None,
+                users_vary: false,
             }],
             tls_unverified: false,
         }

@@ -52,6 +52,21 @@ fn users_that_are_to_stay_may_grow() {
     assert_eq!(unsustained(&staying, 0.01, Aim::Present), None);
 }
 
+/// A closed population that rises beside them: 10 come each second and leave soon, and 5 more are there.
+#[test]
+fn users_that_the_plan_adds_may_grow() {
+    let mut rising = figures("rate", |_| 15, around(0, 5.0));
+    assert!(grows(&rising).is_some());
+    rising.info.phases[0].users_vary = true;
+    assert_eq!(grows(&rising), None);
+    // What fails late is late all the same.
+    for row in &mut rising.series {
+        row.operations_ended = 100;
+        row.errors = if row.start_ns < 48 * SECOND { 0 } else { 4 };
+    }
+    assert!(grows(&rising).is_some_and(|text| text.starts_with("errors began late")));
+}
+
 #[test]
 fn growth_that_is_small_is_none() {
     // 2 of 40 in half a minute, and 30 of 1,000.
