@@ -207,6 +207,19 @@ fn long_enough(plan: &Plan) -> Result<(), Failure> {
     ))
 }
 
+/// Runs that end when their percentiles are known are of different lengths: short ones do not show whether a load is sustained,
+/// and the longest one would be no longer than the others.
+fn as_long_as_planned(file: &str, plan: &Plan) -> Result<(), Failure> {
+    if plan.until.is_none() {
+        return Ok(());
+    }
+    Err(Failure::hinted(
+        Exit::Data,
+        format!("{file} ends its runs by `until`, and a search compares runs of one length"),
+        "search without `until`",
+    ))
+}
+
 /// How long a search takes.
 fn forecast(course: &Course, plan: &Plan, pause: Duration) -> String {
     let run_ns = plan.end_ns() + ns(pause);
@@ -285,6 +298,7 @@ fn draft(args: &CapacityArgs) -> Result<DraftSearch, Failure> {
     let text = source::scenario(file, Leniency::Strict)?;
     let CompiledScenario { plan, .. } = source::compile(&text, &args.sets.sets)?;
     source::no_secrets(&plan, &args.sets.sets, args.sets.sets.len())?;
+    as_long_as_planned(file, &plan)?;
     let (setting, mut course) = match &args.over {
         Some((key, list)) => {
             let time_max = args.time_limit.unwrap_or(TIME_MAX);

@@ -165,6 +165,7 @@ fn searches_without_a_setting_are_errors() {
         Ended::of(&mut search(&space, args)).with(code).stderr_contains(message);
     };
     check(&[file, "--set", "thresholds=[]"], 65, "has no thresholds");
+    check(&[file, "--set", "until=p95(page) ± 2%"], 65, "compares runs of one length");
     check(&[file, "--of", "name"], 64, "`name` is `crowded`, not a number");
     check(&[file, "--of", "arrivals.3.users"], 64, "has 1 items");
     check(&[file, "--at-most", "3"], 64, "--at-most 3 is below the first load, 4");
