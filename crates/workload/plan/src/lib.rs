@@ -236,11 +236,19 @@ impl Plan {
         self.phases.last().map_or(0, Phase::end_ns)
     }
 
-    /// The end of a run that is over as soon as all users are done, if the target takes no time; of any other run its end.
-    /// Sessions take their mean time.
+    /// The end of a run that is over as soon as all users are done, if the target takes no time, or as soon as enough is
+    /// known, if that is at the first look; of any other run its end. Sessions take their mean time.
     pub fn least_end_ns(&self) -> u64 {
         let lasts = self.arrivals().filter_map(<[Phase]>::last);
-        lasts.map(|last| self.least_end_of(last)).max().unwrap_or(0)
+        let end_ns = lasts.map(|last| self.least_end_of(last)).max().unwrap_or(0);
+        let known_ns = self.until.as_ref().map(|until| until.first_look_ns(&self.phases));
+        known_ns.map_or(end_ns, |known_ns| known_ns.min(end_ns))
+    }
+
+    /// The latest end of the load: that of the last phase, or of the time in which enough is to be known.
+    pub fn most_end_ns(&self) -> u64 {
+        let at_most_ns = self.until.as_ref().map_or(u64::MAX, |until| until.at_most_ns);
+        at_most_ns.min(self.end_ns())
     }
 
     fn least_end_of(&self, last: &Phase) -> u64 {

@@ -12,9 +12,11 @@ pub use metrics::MetricName;
 pub use parse::{MeasureTags, Names, UNKNOWN_MEASURE, UNKNOWN_PHASE, UNKNOWN_TAG};
 
 use serde::Serialize;
+use stats::looks;
 use stats::metrics::MetricStat;
 
 use crate::ids::{MeasureId, MetricId};
+use crate::phases::Phase;
 use crate::wire::Wire;
 
 /// A condition that decides whether the run passes.
@@ -45,6 +47,15 @@ pub struct Until {
     pub figures: Vec<PreciseFigure>,
     /// The time from the run's start when it ends in any case.
     pub at_most_ns: u64,
+}
+
+impl Until {
+    /// The time of the first look, at the earliest, of a run with these phases.
+    pub fn first_look_ns(&self, phases: &[Phase]) -> u64 {
+        let of_phases = self.figures.iter().filter_map(|one| phases.get(one.figure.phase()?));
+        let start_ns = of_phases.map(|phase| phase.start_ns).max().unwrap_or(0);
+        start_ns.saturating_add(looks::FIRST_NS).min(self.at_most_ns)
+    }
 }
 
 /// A percentile, and how far the truth may lie from it.

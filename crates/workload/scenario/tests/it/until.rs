@@ -57,3 +57,16 @@ fn mistakes_are_reported_with_what_to_write() {
         ["this is over before the first look, which is after 30 s"]
     );
 }
+
+#[test]
+fn a_run_ends_between_the_first_look_and_the_longest_time() {
+    let ends = |until: &str| {
+        let plan = plan(&scenario(until));
+        [plan.least_end_ns(), plan.most_end_ns()].map(|ns| ns / 1_000_000_000)
+    };
+    assert_eq!(ends("p95(visit) ± 2%"), [30, 1800]);
+    assert_eq!(ends("p95(visit) ± 2%, at most 25m"), [30, 1500]);
+    assert_eq!(ends("p95(visit) ± 2%, at most 20s"), [20, 20]);
+    assert_eq!(ends("[ p95(visit) ± 2% in hold, p50 ± 2%, at most 25m ]"), [630, 1500]);
+    assert_eq!(ends("null"), [1800, 1800]);
+}

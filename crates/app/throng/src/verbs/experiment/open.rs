@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::full::Leniency;
 use crate::source::{self, CompiledScenario, Text};
 
-/// How long a run takes, in nanoseconds: the same twice unless it ends when all users are done.
+/// How long a run takes, in nanoseconds: the same twice unless it ends when all users are done, or when enough is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RunLength {
     /// If the target takes no time.
@@ -173,7 +173,7 @@ impl RunnableExperiment {
             self.check_responses(&plan)?;
             self.check_compared(&plan)?;
             self.inputs.extend(inputs.digests());
-            let length = RunLength { least_ns: plan.least_end_ns(), most_ns: plan.end_ns() };
+            let length = RunLength { least_ns: plan.least_end_ns(), most_ns: plan.most_end_ns() };
             self.lengths.insert(cell, length);
         }
         Ok(())
