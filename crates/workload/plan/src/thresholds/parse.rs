@@ -389,7 +389,7 @@ fn inside_quotes(text: &str, at: usize) -> bool {
 }
 
 /// True for what a figure is of, in quotes or not.
-fn inside_parentheses(text: &str, at: usize) -> bool {
+pub(super) fn inside_parentheses(text: &str, at: usize) -> bool {
     let before = &text[..at];
     let is_open = before.matches('(').count() > before.matches(')').count();
     (is_open && text[at..].contains(')')) || inside_quotes(text, at)

@@ -1,7 +1,7 @@
 //! Reading figures that are to be known, and how well: `p95(checkout) ± 2%`.
 
 use super::error::FigureError;
-use super::parse::{Names, trimmed};
+use super::parse::{Names, inside_parentheses, trimmed};
 use super::{Figure, PreciseFigure, Precision, Stat};
 use units::parse;
 
@@ -16,7 +16,11 @@ const FORM: &str = "write it like `p95(checkout) ± 2%` or `p50 ± 5ms`";
 impl Names<'_> {
     /// Compiles a percentile of measures, how precise it is to be, and perhaps its phase: `p95(checkout) ± 2% in hold`.
     pub fn precise(&self, text: &str) -> Result<PreciseFigure, FigureError> {
-        let found = SIGNS.iter().find_map(|sign| Some((text.find(sign)?, sign.len())));
+        // Names of measures may have one.
+        let found = SIGNS.iter().find_map(|sign| {
+            let mut places = text.match_indices(sign).map(|(at, _)| at);
+            Some((places.find(|&at| !inside_parentheses(text, at))?, sign.len()))
+        });
         let Some((at, length)) = found else {
             let message = "this does not say how precise a figure is to be";
             return Err(FigureError::new(0..text.len(), message).hint(FORM));
@@ -64,7 +68,7 @@ mod tests {
     use crate::thresholds::Basis;
 
     const NAMES: Names<'static> = Names {
-        measures: &["connect", "checkout"],
+        measures: &["connect", "checkout", "2 ± 1", "a+-b"],
         metrics: &[],
         tags: &[],
         phases: &["ramp", "hold"],
@@ -86,6 +90,20 @@ mod tests {
             let found = NAMES.precise(text).unwrap();
             assert_eq!((found.text.as_str(), found.figure), (text, figure), "{text}");
             assert_eq!(found.precision, precision, "{text}");
+        }
+    }
+
+    #[test]
+    fn signs_in_names_are_none() {
+        for (text, number) in
+            [("p95(2 ± 1) +- 2%", 2), ("p95(\"a+-b\") +/- 2%", 3), ("p95(a+-b)+-2%", 3)]
+        {
+            let figure = NAMES.precise(text).unwrap().figure;
+            let wanted = Some(MeasureId(number));
+            assert!(
+                matches!(figure, Figure::Measure { measure, .. } if measure == wanted),
+                "{text}: {figure:?}"
+            );
         }
     }
 
