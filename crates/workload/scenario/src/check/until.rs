@@ -100,7 +100,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns if the run, or the phase that a figure is of, is over before the first look.
+    /// Reports figures that have no time in common, and warns if that is over before the first look.
     fn has_a_look(
         &mut self,
         figures: &[PreciseFigure],
@@ -112,7 +112,12 @@ impl Checker<'_> {
         let phases_of = || figures.iter().filter_map(|one| of_phase(&one.figure));
         let start_ns = phases_of().map(|phase| phase.start_ns).max().unwrap_or(0);
         let end_ns = phases_of().map(Phase::end_ns).min().unwrap_or(u64::MAX).min(at_most_ns);
-        if at_most_ns > 0 && end_ns <= start_ns.saturating_add(FIRST_NS) {
+        if at_most_ns > 0 && end_ns <= start_ns {
+            let message = "there is no time at which all of these are looked at";
+            self.diagnostics
+                .error("too-late", place, message)
+                .hint("each is looked at within its phase, and until `at most`: name one phase, or let it last for longer");
+        } else if at_most_ns > 0 && end_ns <= start_ns.saturating_add(FIRST_NS) {
             let message = format!(
                 "this is over before the first look, which is after {}",
                 units::span(FIRST_NS)

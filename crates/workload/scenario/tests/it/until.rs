@@ -42,6 +42,8 @@ fn mistakes_are_reported_with_what_to_write() {
         ("p95(visit) ± 2%, at most soon", "`soon` is not a time that a run can last"),
         ("p95(visti) ± 2%", "did you mean `visit`?"),
         ("at most 10m", "`until` has no figure"),
+        ("[ p95(visit) ± 2% in warm, p50 ± 2% in hold ]", "there is no time at which all"),
+        ("p95(visit) ± 2% in hold, at most 5m", "there is no time at which all"),
     ] {
         let found = rendered(&scenario(text), &[]);
         assert!(found.contains(message), "{text}: {found}");
