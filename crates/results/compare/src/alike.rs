@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::schema::{PhaseInfo, RunInfo};
+use record::schema::{PhaseInfo, RunInfo, RunStatus};
 
 use super::Options;
 
@@ -100,12 +100,17 @@ fn measures(a: &RunInfo, b: &RunInfo) -> Option<String> {
     (!odd.is_empty()).then(|| format!("not all runs measure {}", some(&odd)))
 }
 
-/// The phases that are compared must have been planned alike.
+/// The phases that are compared must have been planned alike. If `until` has ended one of the runs, it says when the last
+/// phase of that run ended, and not the plan.
 fn phases(a: &RunInfo, b: &RunInfo, options: &Options) -> Option<String> {
+    let has_open_end = [a, b].iter().any(|info| info.status == RunStatus::Until);
     let of = |info: &RunInfo| -> Vec<PhaseInfo> {
-        let all = info.phases.iter();
-        let wanted = |p: &&PhaseInfo| options.phase.as_ref().is_none_or(|name| &p.name == name);
-        all.filter(wanted).cloned().collect()
+        let mut all = info.phases.clone();
+        if let Some(last) = all.last_mut().filter(|_| has_open_end) {
+            last.end_ns = last.start_ns;
+        }
+        all.retain(|p| options.phase.as_ref().is_none_or(|name| &p.name == name));
+        all
     };
     let of_a = of(a);
     let of_b = of(b);
@@ -196,6 +201,27 @@ mod tests {
             "the machines differ in kernel",
             false,
         );
+    }
+
+    /// Each ends when its own percentiles are known, or with its plan.
+    #[test]
+    fn runs_that_until_ends_at_their_own_times_are_alike() {
+        let whole = sample::info();
+        let ended = |after_ns: u64| {
+            let mut info = sample::info();
+            info.status = RunStatus::Until;
+            info.phases[0].end_ns = after_ns;
+            info
+        };
+        let [one, other] = [30_200_000_000, 45_100_000_000].map(ended);
+        assert_eq!(unlike(&[&one, &other, &whole], &Options::default()), []);
+        assert_eq!(unlike(&[&whole, &other], &Options::default()), []);
+        // Of any other run the times are those of the plan.
+        let longer = RunInfo { status: RunStatus::Complete, ..other.clone() };
+        assert_eq!(unlike(&[&whole, &longer], &Options::default()).len(), 1);
+        let mut more = other;
+        more.phases[0].users_planned = 100.0;
+        assert_eq!(unlike(&[&one, &more], &Options::default()).len(), 1);
     }
 
     #[test]
