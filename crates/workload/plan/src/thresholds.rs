@@ -52,9 +52,10 @@ pub struct Until {
 impl Until {
     /// The time of the first look, at the earliest, of a run with these phases.
     pub fn first_look_ns(&self, phases: &[Phase]) -> u64 {
-        let of_phases = self.figures.iter().filter_map(|one| phases.get(one.figure.phase()?));
-        let start_ns = of_phases.map(|phase| phase.start_ns).max().unwrap_or(0);
-        start_ns.saturating_add(looks::FIRST_NS).min(self.at_most_ns)
+        let of_phases = || self.figures.iter().filter_map(|one| phases.get(one.figure.phase()?));
+        let start_ns = of_phases().map(|phase| phase.start_ns).max().unwrap_or(0);
+        let end_ns = of_phases().map(Phase::end_ns).min().unwrap_or(u64::MAX);
+        start_ns.saturating_add(looks::FIRST_NS).min(end_ns).min(self.at_most_ns)
     }
 }
 
