@@ -175,9 +175,11 @@ impl Ended {
     }
 }
 
-/// Lets the last phase end then, so that figures are of the time in which there was load. An earlier one keeps its end.
+/// Lets the phase end then that goes on, so that figures are of the time in which there was load, and what follows is the drain.
+/// Phases that never began are none of the run.
 fn end_load(info: &mut RunInfo, at_ns: u64) {
-    if let Some(last) = info.phases.last_mut().filter(|last| last.start_ns < at_ns) {
+    info.phases.retain(|phase| phase.start_ns < at_ns);
+    if let Some(last) = info.phases.last_mut() {
         last.end_ns = last.end_ns.min(at_ns);
     }
 }
@@ -189,5 +191,30 @@ fn outcome(verdict: Verdict) -> &'static str {
         Verdict::Passed => "passed",
         Verdict::Failed => "failed",
         Verdict::Untrusted => "untrusted",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::runs::sample;
+
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_load_that_ends_early_has_the_phases_that_began() {
+        let phases = vec![
+            sample::phase("ramp", "rate", 0, 30, 3000.0),
+            sample::phase("hold", "rate", 30, 60, 3000.0),
+        ];
+        for (at_s, ends_s) in
+            [(10, vec![10]), (30, vec![30]), (45, vec![30, 45]), (70, vec![30, 60])]
+        {
+            let mut info = RunInfo { phases: phases.clone(), ..sample::info() };
+            end_load(&mut info, at_s * SECOND_NS);
+            let found: Vec<u64> = info.phases.iter().map(|p| p.end_ns / SECOND_NS).collect();
+            assert_eq!(found, ends_s, "{at_s}");
+        }
     }
 }

@@ -30,8 +30,10 @@ pub(crate) struct Outcomes {
     own_work: Vec<StepWork>,
     /// Counts of users by region.
     regions: Vec<Counts>,
-    /// The start of the last phase.
-    last_start_ns: u64,
+    /// When each phase starts.
+    phase_starts_ns: Vec<u64>,
+    /// The number of the drain: of a phase after the last that began.
+    drain: u32,
     /// The end of the last phase, or of the load if that came before.
     load_end_ns: u64,
     /// End of the last interval.
@@ -43,18 +45,18 @@ impl Outcomes {
         Outcomes {
             begun: vec![0; info.measures.len()],
             due: vec![0; info.measures.len()],
-            last_start_ns: info.phases.last().map_or(u64::MAX, |phase| phase.start_ns),
+            phase_starts_ns: info.phases.iter().map(|phase| phase.start_ns).collect(),
+            drain: info.phases.len().max(1) as u32,
             load_end_ns: info.phases.last().map_or(u64::MAX, |phase| phase.end_ns),
             ..Outcomes::default()
         }
     }
 
-    /// The load ends now, before its plan does: what ends in seconds that begin later ends in the drain. An earlier phase
-    /// than the last has none.
+    /// The load ends now, before its plan does: what ends in seconds that begin later ends in the drain.
     pub(crate) fn end_load(&mut self, at_ns: u64) {
-        if self.last_start_ns < at_ns {
-            self.load_end_ns = self.load_end_ns.min(at_ns);
-        }
+        self.load_end_ns = self.load_end_ns.min(at_ns);
+        let begun = self.phase_starts_ns.iter().filter(|&&start_ns| start_ns < at_ns);
+        self.drain = begun.count().max(1) as u32;
     }
 
     pub(crate) fn add(&mut self, interval: &Interval) {
@@ -72,7 +74,7 @@ impl Outcomes {
         }
         // Operations that end in the drain count as those of a phase after the last.
         let is_drain = interval.row.start_ns >= self.load_end_ns;
-        let phase = interval.row.phase + u32::from(is_drain);
+        let phase = if is_drain { self.drain } else { interval.row.phase };
         for (&measure, delta) in &interval.measures {
             self.begun[measure.index()] += delta.begun;
             self.due[measure.index()] += delta.due;
@@ -195,11 +197,11 @@ mod tests {
         // The second in which it ended has load.
         assert_eq!(ended(only(), 10 * SECOND_NS + 1), [(0, 11), (1, 2)]);
         assert_eq!(ended(only(), u64::MAX), [(0, 13)]);
-        // The drain is that after the last phase, which had not begun.
+        // A phase that never begins has no part in it.
         let two = vec![
             sample::phase("ramp", "rate", 0, 30, 3000.0),
             sample::phase("hold", "rate", 30, 60, 3000.0),
         ];
-        assert_eq!(ended(two, 10 * SECOND_NS), [(0, 13)]);
+        assert_eq!(ended(two, 10 * SECOND_NS), [(0, 10), (1, 3)]);
     }
 }

@@ -147,6 +147,11 @@ mod tests {
         holds("max(depth) <= 9 items", "9.00 items");
         assert_eq!(result("last(depth) > 0 in ramp"), (false, "nothing measured".to_owned()));
         assert_eq!(result("sum(orders) == 0 in hold").1, "106");
+        // Nobody knows the rate in a phase that the run did not come to.
+        let threshold = names.names().threshold("rate(orders) < 1/s in hold").unwrap();
+        figures.info.phases.truncate(1);
+        let found = threshold::evaluate_all(&figures, &[threshold]).remove(0);
+        assert_eq!((found.passed, found.shown.as_str()), (false, "nothing measured"));
     }
 
     #[test]

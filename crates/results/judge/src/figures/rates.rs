@@ -48,9 +48,11 @@ impl Figures {
     /// The seconds that a phase, or all of them, ran: the planned time as far as the run got, without the drain, in
     /// which only sessions that are there go on.
     pub fn seconds(&self, phase: Option<usize>) -> f64 {
-        let (start_ns, end_ns) = match phase.and_then(|p| self.info.phases.get(p)) {
-            Some(phase) => (phase.start_ns, phase.end_ns),
-            None if self.info.phases.is_empty() => (0, self.ended_ns()),
+        let (start_ns, end_ns) = match phase.map(|p| self.info.phases.get(p)) {
+            Some(Some(phase)) => (phase.start_ns, phase.end_ns),
+            _ if self.info.phases.is_empty() => (0, self.ended_ns()),
+            // A run that `until` has ended may not have come to it.
+            Some(None) => (0, 0),
             None => (0, self.planned_end_ns()),
         };
         end_ns.min(self.ended_ns()).saturating_sub(start_ns) as f64 / 1e9
