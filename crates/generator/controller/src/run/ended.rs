@@ -74,7 +74,8 @@ impl Ended {
         let mut info = self.journal.info().clone();
         info.status = status;
         info.ended_ns = self.ended_ns;
-        if let (RunStatus::Until, Some(at_ns)) = (status, self.until_ended_ns) {
+        // The tally takes what ended since then for the drain's, however the run came to its end.
+        if let Some(at_ns) = self.until_ended_ns {
             end_load(&mut info, at_ns);
         }
         let probed = self.end_probes();
