@@ -206,7 +206,9 @@ async fn full_lists_have_each_prediction() {
     (options.pools, options.distribution) = (Listing::Full, Listing::Full);
     let market = Market::start(options).await;
     let mut ann = market.connect_to("/v1/stream?user=ann").await;
-    ann.request(r#"{"op":"join","game":"g1"}"#).await;
+    // Somebody else listens, who asks for nothing meanwhile.
+    let mut fan = market.connect().await;
+    fan.request(r#"{"op":"join","game":"g1"}"#).await;
     for amount in [3, 4] {
         let predict =
             format!(r#"{{"op":"predict","pool":"p1","option":"away","amount":{amount}}}"#);
@@ -218,7 +220,7 @@ async fn full_lists_have_each_prediction() {
     // Each is in one distribution.
     let mut listed = Vec::new();
     loop {
-        let news = ann.news("distribution").await;
+        let news = fan.news("distribution").await;
         listed.extend(news["predictions"].as_array().unwrap().clone());
         if news["total"] == 7 {
             break;
