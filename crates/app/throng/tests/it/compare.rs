@@ -216,7 +216,14 @@ fn more_errors_fail_even_if_latency_improves() {
 #[test]
 fn errors_that_are_allowed_decide_nothing() {
     let space = Space::new();
-    let failing = Recorded { median_ns: 1e6, fail_one_in: 20, ..Recorded::new(0) };
+    // The target answers all of them, so that as many are completed.
+    let failing = Recorded {
+        median_ns: 1e6,
+        fail_one_in: 20,
+        detail: Some("503"),
+        outcome: Outcome::Status,
+        ..Recorded::new(0)
+    };
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &failing);
     compare(&space, "new", "old", &[]).with(1).stdout_contains("MORE ERRORS");

@@ -58,7 +58,7 @@ fn a_slower_target_is_found_and_the_record_says_so_again() {
     assert_eq!(again.out, ended.out);
     members_share_their_users(&space.path("out"));
     let text = Ended::of(throng(["duet", "--analyze"]).arg(space.path("out"))).with(1);
-    text.stdout_contains("SLOWER  request is slower by ");
+    text.stdout_contains("SLOWER request is slower by ");
 }
 
 /// Both runs of a pair have one seed, and each pair another one.
@@ -85,7 +85,7 @@ fn a_number_of_pairs_is_made_even_if_nothing_is_decided() {
     let markdown = space.path("report.md");
     command.arg("--markdown").arg(&markdown);
     let ended = Ended::of(&mut command).with(2);
-    ended.stdout_contains("UNDECIDED  undecided after 2 pairs: ").stdout_contains("8 runs in ");
+    ended.stdout_contains("UNDECIDED undecided after 2 pairs: ").stdout_contains("8 runs in ");
     let mut more = throng(["duet", "--pause", "0s", "--until", "3", "--resume"]);
     let more = Ended::of(more.arg(space.path("out"))).with(2);
     more.stdout_contains("undecided after 3 pairs: ").stdout_contains("12 runs in ");
