@@ -5,16 +5,17 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::dns::DOMAIN;
 use crate::file::CertificateFile;
 
 /// The program that makes them, and Debian's name of its package.
 pub(crate) const PROGRAM: &str = "openssl";
 /// For how long they are valid.
 const DAYS: &str = "30";
-const SERVER: &str = "subjectAltName=DNS:*.lab\nbasicConstraints=CA:FALSE\n";
 
-/// Makes the files of the lab's certificate in a directory of their own.
-pub(crate) fn make(folder: &Path) -> io::Result<()> {
+/// Makes the files of the lab's certificate in a directory of their own. Names stand without the lab's domain; clients take no
+/// wildcard for all names of a domain of one label.
+pub(crate) fn make<'a>(folder: &Path, names: impl Iterator<Item = &'a str>) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let path = |name: &str| folder.join(name).display().to_string();
     let [certificate, key, authority] =
@@ -22,7 +23,9 @@ pub(crate) fn make(folder: &Path) -> io::Result<()> {
             .map(|file| path(file.name()));
     let [authority_key, request, extensions] =
         ["authority-key.pem", "request", "extensions"].map(path);
-    fs::write(&extensions, SERVER)?;
+    let names: Vec<String> = names.map(|name| format!("DNS:{name}{DOMAIN}")).collect();
+    let names = names.join(",");
+    fs::write(&extensions, format!("subjectAltName={names}\nbasicConstraints=CA:FALSE\n"))?;
     let new = ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
     let own = ["-x509", "-days", DAYS, "-subj", "/CN=authority of a lab"];
     run(&[&new[..], &own, &["-keyout", &authority_key, "-out", &authority]].concat())?;
@@ -54,14 +57,14 @@ mod tests {
             return;
         }
         let folder = tempfile::tempdir().unwrap();
-        make(folder.path()).unwrap();
+        make(folder.path(), ["tls-one", "web"].into_iter()).unwrap();
         let path = |file: CertificateFile| folder.path().join(file.name()).display().to_string();
         let authority = path(CertificateFile::Authority);
         let verify = |host: &str| {
             let certificate = path(CertificateFile::Certificate);
             run(&["verify", "-CAfile", &authority, "-verify_hostname", host, &certificate])
         };
-        verify("tls-one.lab").unwrap();
+        ["tls-one.lab", "web.lab"].map(|name| verify(name).unwrap());
         assert!(verify("example.org").is_err());
     }
 }

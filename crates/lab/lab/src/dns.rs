@@ -17,7 +17,7 @@ use simple_dns::{CLASS, Packet, PacketFlag, QTYPE, RCODE, ResourceRecord, TYPE};
 pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 53);
 const PORT: u16 = 53;
 /// All names end with it.
-const DOMAIN: &str = ".lab";
+pub(crate) const DOMAIN: &str = ".lab";
 /// Longest message over UDP without extensions (RFC 1035 §4.2.1).
 const MESSAGE_BYTES: usize = 512;
 /// Most addresses of an answer: as many as its message holds, with room for a long name.

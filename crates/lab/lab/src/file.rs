@@ -107,6 +107,13 @@ impl LabFile {
         Ok(self)
     }
 
+    /// All names that the lab's DNS knows, without its domain: those of hosts, of services, and further ones.
+    pub fn names_resolved(&self) -> impl Iterator<Item = &str> {
+        let hosts = self.hosts.iter().map(|host| host.name.as_str());
+        let services = self.services.iter().map(|service| service.name.as_str());
+        hosts.chain(services).chain(self.names.iter().map(|name| name.name.as_str()))
+    }
+
     /// Whether anything names a file of a certificate, which the lab then makes.
     pub fn needs_certificate(&self) -> bool {
         let of_run = self.run.iter().flat_map(|run| run.sets.iter().chain(&run.environment));

@@ -84,7 +84,8 @@ impl System {
         let beside = source.parent().unwrap_or(Path::new("/"));
         let certificate = folder.path().join("certificate");
         if file.needs_certificate() {
-            certificates::make(&certificate).map_err(io_error("make a certificate"))?;
+            let names = file.names_resolved();
+            certificates::make(&certificate, names).map_err(io_error("make a certificate"))?;
         }
         let directory = Directory::new(file, plans, password, beside, certificate);
         let directory = Arc::new(directory);

@@ -67,7 +67,7 @@ fn programs_among_the_users_are_named_and_left_out_if_requested() {
         found.map_or("", |found| found.text.as_str())
     };
     let heavy = text("heavy-users");
-    let expected = "1 user made far more requests than the others: 192.0.2.7 agent (47.6 %)";
+    let expected = "1 user made far more requests than the others: 192.0.2.7 agent (47.62 %)";
     assert!(heavy.starts_with(expected), "{heavy}");
     let robots = text("robots");
     assert!(robots.starts_with("4.76 % of the requests (90) are of robots"), "{robots}");
