@@ -38,6 +38,9 @@ pub(super) struct Handover {
     /// Shares of lost agents that were dealt.
     #[serde(default)]
     pub(super) deals: Vec<Deal>,
+    /// When `until` has ended the load; `None`: it has not.
+    #[serde(default)]
+    pub(super) load_end_ns: Option<u64>,
 }
 
 impl Handover {
@@ -109,7 +112,19 @@ impl Deals {
         Deals { rebalances, loops_count, held: own.collect(), made, handover: None }
     }
 
-    /// Keeps the deals for another controller. The error is for people.
+    /// When another controller has ended the load, as it kept that.
+    pub(super) fn load_end_ns(&self) -> Option<u64> {
+        self.handover.as_ref()?.load_end_ns
+    }
+
+    /// Notes when `until` has ended the load, for another controller.
+    pub(super) fn end_load(&mut self, at_ns: u64) {
+        if let Some(handover) = &mut self.handover {
+            handover.load_end_ns = Some(at_ns);
+        }
+    }
+
+    /// Keeps the state of the run for another controller. The error is for people.
     pub(super) fn keep(&mut self, fleet: &dyn Fleet) -> Result<(), String> {
         let Some(handover) = &mut self.handover else {
             return Ok(());

@@ -94,6 +94,7 @@ impl Recording {
                 zero_ns: zero.monotonic_ns,
                 allow_lost_workers: prepared.record.allow_lost_workers,
                 deals: Vec::new(),
+                load_end_ns: None,
             };
             state.keep(fleet.as_ref()).map_err(ConductError::Keep)?;
             handover = Some(state);

@@ -294,12 +294,7 @@ impl Running {
         let Some(deal) = lost.deal else {
             return Ok(());
         };
-        if let Some(fleet) = &self.fleet
-            && let Err(why) = self.deals.keep(fleet.as_ref())
-        {
-            let text = format!("another controller would not know who starts whom: {why}");
-            self.journal.event(at_ns, EventKind::Note { text })?;
-        }
+        self.keep_for_another(at_ns, "who starts whom")?;
         pool.adopt(&deal.adoptions);
         let by: BTreeSet<u32> = deal.adoptions.iter().map(|a| a.by).collect();
         let what = EventKind::ShareDealt {
@@ -318,6 +313,17 @@ impl Running {
             ));
         }
         self.journal.event(at_ns, what)
+    }
+
+    /// Keeps the state of the run for another controller; if that fails, a note says what it would not know.
+    fn keep_for_another(&mut self, at_ns: u64, what: &str) -> Result<(), RecordError> {
+        if let Some(fleet) = &self.fleet
+            && let Err(why) = self.deals.keep(fleet.as_ref())
+        {
+            let text = format!("another controller would not know {what}: {why}");
+            self.journal.event(at_ns, EventKind::Note { text })?;
+        }
+        Ok(())
     }
 
     fn check_interrupt(&mut self) -> Result<(), RecordError> {
@@ -382,11 +388,15 @@ impl Running {
             return Ok(());
         };
         if interval.row.end_ns < self.plan.end_ns() {
+            // If another controller has ended the load, the seconds up to then are seen again, and later.
             let now_ns = self.now_ns();
+            let now_ns = self.deals.load_end_ns().map_or(now_ns, |at_ns| at_ns.min(now_ns));
             self.progress.has_until_ended = true;
             let stopped_ns = *self.progress.stopped_ns.get_or_insert(now_ns);
             self.journal.end_load(stopped_ns);
             self.stop.drain();
+            self.deals.end_load(stopped_ns);
+            self.keep_for_another(stopped_ns, "when the load has ended")?;
         }
         self.journal.event(interval.row.end_ns, what)
     }

@@ -45,6 +45,7 @@ fn handover() -> Handover {
         zero_ns: 0,
         allow_lost_workers: false,
         deals: Vec::new(),
+        load_end_ns: None,
     }
 }
 
@@ -83,4 +84,21 @@ fn a_run_is_continued_whose_agents_have_all_of_its_loops() {
         changed.info.id = id.to_owned();
         assert!(check(&changed, &agents).is_err(), "{id:?}");
     }
+}
+
+#[test]
+fn the_end_of_the_load_is_handed_over() {
+    let mut deals = Deals::of_run(None, 3, Some(handover()));
+    assert_eq!(deals.load_end_ns(), None);
+    deals.end_load(7);
+    assert_eq!(deals.load_end_ns(), Some(7));
+    let kept = Handover { load_end_ns: Some(7), ..handover() };
+    let text = serde_json::to_string(&kept).unwrap();
+    let read: Handover = serde_json::from_str(&text).unwrap();
+    assert_eq!(Deals::of_run(None, 3, Some(read)).load_end_ns(), Some(7));
+    // A controller that has kept no such time has not ended the load.
+    let text = text.replace(r#","load_end_ns":7"#, "");
+    let read: Handover = serde_json::from_str(&text).unwrap();
+    assert_eq!(read.load_end_ns, None);
+    assert_eq!(Deals::of_run(None, 3, None).load_end_ns(), None);
 }
