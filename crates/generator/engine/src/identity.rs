@@ -164,8 +164,8 @@ impl<K: Copy + Eq + Hash> Identities<K> {
         }
     }
 
-    /// Keeps the path of a request that cannot be made again when its response comes, until the next one. `background`: it
-    /// is that of an event stream or a poll.
+    /// Keeps the path of a handshake, an event stream or a poll until its response comes. `background`: it is not that of a
+    /// handshake.
     pub fn remember_path(&mut self, user: K, background: bool, path: String) {
         *self.identity(user).path_mut(background) = path;
     }

@@ -188,13 +188,8 @@ pub(crate) fn encode_get(
     Ok(())
 }
 
-/// Path and query of the request as they are for this user, below this base path if a variable says where it goes. They
-/// draw before all else of the request.
-pub(crate) fn render_path(
-    http: &HttpOp,
-    base_path: &str,
-    scope: &mut Scope<'_>,
-) -> Result<String, String> {
+/// Path and query of the request as they are for this user, below this base path if a variable says where it goes.
+fn render_path(http: &HttpOp, base_path: &str, scope: &mut Scope<'_>) -> Result<String, String> {
     match http.located_by {
         Some(slot) => render_located(&http.path, slot, base_path, scope),
         None => render_target(&http.path, scope),

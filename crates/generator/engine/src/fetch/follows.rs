@@ -13,11 +13,14 @@ pub struct Follows<K> {
     hops: HashMap<K, Hop>,
     /// The users' values as they were before their requests drew any.
     before: HashMap<K, Rng>,
+    /// The paths of requests in flight that are not the same for every user, where their users keep cookies: those of the
+    /// response belong there.
+    paths: HashMap<K, String>,
 }
 
 impl<K> Default for Follows<K> {
     fn default() -> Follows<K> {
-        Follows { hops: HashMap::new(), before: HashMap::new() }
+        Follows { hops: HashMap::new(), before: HashMap::new(), paths: HashMap::new() }
     }
 }
 
@@ -31,6 +34,7 @@ impl<K: Copy + Eq + Hash> Follows<K> {
         if !self.before.is_empty() {
             self.before.remove(&user);
         }
+        self.forget_path(user);
     }
 
     /// The user's request drew random values, which a redirect of it repeats: these were the user's values before.
@@ -41,6 +45,24 @@ impl<K: Copy + Eq + Hash> Follows<K> {
     /// The state of the user's random values before its request; `None`: it drew none.
     pub fn before(&self, user: K) -> Option<Rng> {
         self.before.get(&user).copied()
+    }
+
+    /// The path that the user's request has asked for.
+    pub fn remember_path(&mut self, user: K, path: String) {
+        self.paths.insert(user, path);
+    }
+
+    /// The path of the user's last request; `None`: it was not kept.
+    pub fn path(&self, user: K) -> Option<&str> {
+        self.paths.get(&user).map(String::as_str)
+    }
+
+    /// The response to that request has come.
+    #[inline]
+    pub fn forget_path(&mut self, user: K) {
+        if !self.paths.is_empty() {
+            self.paths.remove(&user);
+        }
     }
 
     /// The request that the user was redirected to.

@@ -17,7 +17,7 @@ use crate::identity::{Exchange, path_of};
 use crate::interpreter::{Flow, Interpreter};
 use crate::protocols::Protocol;
 use crate::received::{Label, ReceivedMessage};
-use crate::requests::{encode_http, render_path};
+use crate::requests::encode_http;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -136,10 +136,12 @@ impl<'p> Interpreter<'p> {
             let before = user.value;
             let scope = &mut self.users.scope(now_ns, key);
             encode_http(http, authority, base_path, &self.plan.calls, scope, out)?;
+            if self.users.session(key).cookies && fixed_path(&http.path).is_none() {
+                let path = path_of(&self.conns.commands.bytes[start..]);
+                self.follows.remember_path(key, path);
+            }
             let conn = &self.conns.table[slot];
-            // The path is needed again where the response sets cookies.
             let may_repeat = http.redirects > 0
-                || self.users.session(key).cookies
                 || conn.reuse == Reuse::Served
                 || matches!(conn.link, Link::Stream(_));
             if may_repeat && self.users[key].value != before {
@@ -452,20 +454,21 @@ impl<'p> Interpreter<'p> {
             return;
         }
         if head.may_set_cookies && head.header("set-cookie").is_some() {
-            let path = self.requested_path(now_ns, slot, path);
+            let path = self.requested_path(slot, path);
             if let Some(exchange) = self.cookie_exchange(now_ns, slot, headers) {
                 self.identities.keep_cookies(&exchange, &path, head);
             }
         }
         let conn = &self.conns[slot];
-        if !matches!(conn.speaks, Protocol::Http) && fixed_path(path).is_none() {
+        if matches!(conn.speaks, Protocol::Http) {
+            self.follows.forget_path(key);
+        } else if fixed_path(path).is_none() {
             self.identities.forget_path(key, conn.runs_in_background());
         }
     }
 
-    /// The path of the request whose response this connection has. That of a step's request is made again, as few responses
-    /// set cookies.
-    fn requested_path(&mut self, now_ns: u64, slot: ConnSlot, path: &Template) -> String {
+    /// The path of the request whose response this connection has, as it was sent: what it is made of may be different now.
+    fn requested_path(&self, slot: ConnSlot, path: &Template) -> String {
         let key = self.conns[slot].user;
         let is_step = matches!(self.conns[slot].speaks, Protocol::Http);
         if is_step && let Some(hop) = self.follows.hop(key) {
@@ -474,18 +477,14 @@ impl<'p> Interpreter<'p> {
         if let Some(path) = fixed_path(path) {
             return path.to_owned();
         }
-        if !is_step {
-            let background = self.conns[slot].runs_in_background();
-            let kept = self.identities.remembered_path(key, background);
-            return kept.unwrap_or_default().to_owned();
-        }
-        let http = self.http_op(key);
-        let base_path = &*self.plan.endpoints[self.conns[slot].endpoint.index()].base_path;
-        let now = self.users[key].value;
-        self.users[key].value = self.follows.before(key).unwrap_or(now);
-        let made = render_path(http, base_path, &mut self.users.scope(now_ns, key));
-        self.users[key].value = now;
-        made.unwrap_or_default()
+        let kept = match is_step {
+            true => self.follows.path(key),
+            false => {
+                let background = self.conns[slot].runs_in_background();
+                self.identities.remembered_path(key, background)
+            }
+        };
+        kept.unwrap_or_default().to_owned()
     }
 
     /// Adds the answer to the challenge that the user knows of, if any.

@@ -66,8 +66,8 @@ fn cookies_return_to_their_origin() {
     assert_eq!(sent(&peer.requests, "cookie"), ["-", "-", "-", "own=1", "own=2; id=8", "-", "-"]);
 }
 
-/// A cookie without a path belongs to the directory of the request that set it, which is not kept: it is made again, with
-/// the values that it drew. The next request draws as if there had been no cookie.
+/// A cookie without a path belongs to the directory of the request that set it. The next request draws as if there had been
+/// no cookie.
 #[test]
 fn a_cookie_belongs_where_a_request_that_varies_went() {
     let steps = "

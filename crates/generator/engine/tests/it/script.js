@@ -6,3 +6,8 @@ function endless() { for (;;) {} }
 function wrong(x) {
   return x.y.z;
 }
+
+function told(value) {
+  console.log("at", value);
+  return value;
+}

@@ -4,7 +4,7 @@ use engine::measure::{CONSOLE_LINES_MAX, ConsoleLine};
 use plan::builtin;
 use record::Outcome;
 
-use crate::peers::{HttpPeer, ok};
+use crate::peers::{HttpPeer, ok, response};
 use crate::reproducible::records;
 use crate::support::{MS, run};
 
@@ -72,6 +72,21 @@ fn lines_are_handed_over_up_to_a_limit() {
     let lines = ran.run.deltas.iter().map(|delta| delta.console.len());
     assert_eq!(lines.sum::<usize>(), CONSOLE_LINES_MAX);
     assert_eq!(ran.total(|counts| counts.console_dropped), 200 - CONSOLE_LINES_MAX as u64);
+}
+
+/// A cookie without a path belongs to the directory that was asked for, which is not made again.
+#[test]
+fn a_path_is_made_once_where_its_response_sets_cookies() {
+    let set = |_: &str| response("200 OK", "set-cookie: here=1\r\n", "ok");
+    let mut peer = HttpPeer::new(|_| MS, set);
+    let steps = "    - get: /${told(user)}/first\n    - get: /${user}/second\n";
+    let text = scenario(steps).replace("script:", "options: { cookies: true }\nscript:");
+    let ran = run(&text, &mut peer);
+    let lines: usize = ran.run.deltas.iter().map(|delta| delta.console.len()).sum();
+    assert_eq!(lines, 10);
+    let carried = |request: &&String| request.contains("cookie: here=1\r\n");
+    assert_eq!(peer.requests.iter().filter(carried).count(), 10);
+    assert_eq!(peer.requests.len(), 20);
 }
 
 #[test]
