@@ -52,9 +52,14 @@ pub struct Until {
 impl Until {
     /// The time of the first look, at the earliest, of a run with these phases.
     pub fn first_look_ns(&self, phases: &[Phase]) -> u64 {
-        let of_phases = || self.figures.iter().filter_map(|one| phases.get(one.figure.phase()?));
-        let start_ns = of_phases().map(|phase| phase.start_ns).max().unwrap_or(0);
-        let end_ns = of_phases().map(Phase::end_ns).min().unwrap_or(u64::MAX);
+        let of_phases = self.figures.iter().filter_map(|one| phases.get(one.figure.phase()?));
+        let start_ns = of_phases.map(|phase| phase.start_ns).max().unwrap_or(0);
+        // A figure whose phase is over is looked at with the others.
+        let ends = self.figures.iter().map(|one| {
+            let phase = one.figure.phase().and_then(|phase| phases.get(phase));
+            phase.map_or(u64::MAX, Phase::end_ns)
+        });
+        let end_ns = ends.max().unwrap_or(u64::MAX);
         start_ns.saturating_add(looks::FIRST_NS).min(end_ns).min(self.at_most_ns)
     }
 }

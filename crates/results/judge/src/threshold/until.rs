@@ -31,6 +31,8 @@ struct Watched {
     figure: MeasureFigure,
     share: f64,
     stretches: Stretches,
+    /// The end of its phase, from which on it is as it is; `u64::MAX`: it is of the whole run.
+    end_ns: u64,
 }
 
 /// Times by stretches of the run: seconds, and several of them in a long run.
@@ -58,14 +60,18 @@ impl UntilWatch {
                 return None;
             };
             let stretches = Stretches { seconds: 1, all: Vec::new() };
-            Some(Watched { wanted: wanted.clone(), figure, share, stretches })
+            let phase = figure.phase.and_then(|phase| info.phases.get(phase));
+            let end_ns = phase.map_or(u64::MAX, |phase| phase.end_ns);
+            Some(Watched { wanted: wanted.clone(), figure, share, stretches, end_ns })
         });
         let watched: Vec<Watched> = watched.collect();
         let phases = || watched.iter().filter_map(|one| info.phases.get(one.figure.phase?));
         let start_ns = phases().map(|phase| phase.start_ns).max().unwrap_or(0);
-        let end_ns = phases().map(|phase| phase.end_ns).min().unwrap_or(u64::MAX);
-        let end_ns = end_ns.min(until.at_most_ns);
-        (!watched.is_empty() && start_ns < end_ns).then(|| UntilWatch {
+        let ends = || watched.iter().map(|one| one.end_ns.min(until.at_most_ns));
+        // Without figures there is no time for any.
+        let first_end_ns = ends().min().unwrap_or(0);
+        let end_ns = ends().max().unwrap_or(0);
+        (start_ns < first_end_ns).then(|| UntilWatch {
             watched,
             looks: Looks::new(start_ns, end_ns, INTERVAL_CONFIDENCE),
             looked: 0,
@@ -74,15 +80,17 @@ impl UntilWatch {
         })
     }
 
-    /// Adds a second, and looks if it is time: the event of the last look, which is the one at which all figures are known,
-    /// or the one at the end. Seconds come in order.
+    /// Adds a second, and looks if it is time: the event of the last look, which is the one at which all figures are known
+    /// but those whose phases have ended before they were, or the one at the end. Seconds come in order.
     pub fn look(&mut self, row: &SeriesRow, measures: &[SecondOf<'_>]) -> Option<EventKind> {
         let times_ns = self.looks.times_ns();
         if self.looked == times_ns.len() || row.start_ns < self.start_ns {
             return None;
         }
         let since_ns = row.start_ns - self.start_ns;
-        self.watched.iter_mut().for_each(|watched| watched.add(since_ns, measures));
+        for watched in self.watched.iter_mut().filter(|watched| row.start_ns < watched.end_ns) {
+            watched.add(since_ns, measures);
+        }
         let due = times_ns.iter().take_while(|&&at_ns| at_ns <= row.end_ns).count();
         if due <= self.looked {
             return None;
@@ -92,8 +100,10 @@ impl UntilWatch {
         let figures: Vec<KnownFigure> =
             self.watched.iter().map(|watched| watched.known(confidence)).collect();
         let is_known = figures.iter().all(|figure| figure.is_known);
+        let mut each = self.watched.iter().zip(&figures);
+        let waits = each.any(|(watched, figure)| !figure.is_known && row.end_ns < watched.end_ns);
         let looks_max = times_ns.len();
-        if !is_known && due < looks_max {
+        if waits && due < looks_max {
             return None;
         }
         self.looked = looks_max;
@@ -275,6 +285,23 @@ mod tests {
     fn looks_of_a_phase_begin_with_it() {
         let (at_s, _) = last_look(&mut watch(&["p50(request) ± 2% in hold"], 1800), 1_000);
         assert_eq!(at_s, 40);
+    }
+
+    #[test]
+    fn a_figure_whose_phase_is_over_does_not_end_the_run() {
+        let (alone_s, _) = last_look(&mut watch(&["p50(request) ± 0.5%"], 1800), 1_000);
+        let both = ["p50(request) ± 0.1% in ramp", "p50(request) ± 0.5%"];
+        let (at_s, event) = last_look(&mut watch(&both, 1800), 1_000);
+        // Ten seconds are not enough for the first one, and the second one is known as soon as if it were alone.
+        assert!(at_s > 30 && at_s == alone_s, "{at_s} {alone_s}");
+        let EventKind::Until { is_known: false, looks, looks_max, figures, .. } = event else {
+            panic!("{event:?}");
+        };
+        assert!(looks < looks_max, "{looks} of {looks_max}");
+        assert_eq!(figures.iter().map(|one| one.is_known).collect::<Vec<_>>(), [false, true]);
+        // Nothing else is waited for.
+        let (at_s, _) = last_look(&mut watch(&both[..1], 1800), 1_000);
+        assert_eq!(at_s, 10);
     }
 
     #[test]
