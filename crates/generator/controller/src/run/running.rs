@@ -439,7 +439,7 @@ impl Running {
 
     fn record_phases(&mut self, row: &SeriesRow) -> Result<(), RecordError> {
         while let Some(phase) = self.plan.phases.get(self.progress.phases_started)
-            && phase.start_ns <= row.start_ns
+            && starts::has_begun(phase, row.start_ns, self.progress.stopped_ns)
         {
             self.progress.phases_started += 1;
             let started = EventKind::PhaseStarted { phase: phase.name.clone() };

@@ -1,6 +1,6 @@
 //! The numbers of users that the plan starts over time.
 
-use plan::Plan;
+use plan::{Phase, Plan};
 use record::schema::SeriesRow;
 
 /// Users that the plan starts by `at_ns`, restarts aside.
@@ -24,6 +24,11 @@ pub(crate) fn due_in(plan: &Plan, row: &SeriesRow, stopped_ns: Option<u64>) -> u
         Some(_) | None => planned,
     };
     due + row.users_repeated
+}
+
+/// True if a phase has begun by `at_ns`. Phases that would have begun after `stopped_ns`, when the run was stopped, never do.
+pub(crate) fn has_begun(phase: &Phase, at_ns: u64, stopped_ns: Option<u64>) -> bool {
+    phase.start_ns <= at_ns && stopped_ns.is_none_or(|stopped_ns| phase.start_ns < stopped_ns)
 }
 
 #[cfg(test)]
@@ -62,6 +67,19 @@ mod tests {
         // Or operations in flight take longer.
         assert_eq!(due(row(1_000, 2_000, 4), Some(1_400)), 5);
         assert_eq!(due(row(1_500, 2_000, 0), Some(1_400)), 1);
+    }
+
+    #[test]
+    fn phases_after_a_stop_never_begin() {
+        const S: u64 = 1_000_000_000;
+        let plan = plan();
+        let begun = |at_ns: u64, stopped_ns: Option<u64>| {
+            let phases = plan.phases.iter();
+            phases.filter(|phase| has_begun(phase, at_ns, stopped_ns)).count()
+        };
+        assert_eq!([0, S, 2 * S, 3 * S].map(|at_ns| begun(at_ns, None)), [1, 1, 2, 2]);
+        assert_eq!(begun(3 * S, Some(2 * S)), 1);
+        assert_eq!(begun(3 * S, Some(2 * S + 1)), 2);
     }
 
     #[test]
