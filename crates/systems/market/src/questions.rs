@@ -18,26 +18,6 @@ const ANSWERS: [&str; 2] = ["yes", "no"];
 /// The decision of a question that has no answer: everyone is paid back.
 const CANCELLED: &str = "none";
 
-/// Gives a question to the first slot that is free: its pool, and what became of the question; `None`: no slot is.
-pub(crate) async fn place(
-    state: &MarketState,
-    social: &dyn Social,
-    mut question: Question,
-) -> Result<Option<(PoolId, AskResult)>, StoreError> {
-    for slot in state.slots() {
-        let Some(open) = state.store.open_pool(slot).await? else { continue };
-        if social.question(open.id).await?.is_some() {
-            continue;
-        }
-        question.pool = open.id;
-        match social.ask(&question).await? {
-            AskResult::PoolTaken => {}
-            done => return Ok(Some((open.id, done))),
-        }
-    }
-    Ok(None)
-}
-
 /// Has the pool of a question settled, once: the event of its slot that decides it has the pool's own number, whoever
 /// records it.
 pub(crate) async fn settle(
@@ -123,9 +103,19 @@ pub(crate) async fn pose(
         asker: Asker::User(asker.to_owned()),
         seen_by,
     };
-    let placed = place(state, social, question).await?;
-    let (pool, _) =
-        placed.ok_or(RequestError::new("busy", "as many questions are open as may be"))?;
+    let slots = state.slots();
+    let pool = match social.ask(&question, slots).await? {
+        AskResult::Asked(pool) => pool,
+        AskResult::TooMany => {
+            let problem =
+                format!("you have {} open questions: decide one of them first", slots.each_max());
+            return Err(RequestError::new("too_many", problem));
+        }
+        // Rules alone ask after events.
+        AskResult::NoSlot | AskResult::AskedBefore | AskResult::Late => {
+            return Err(RequestError::new("busy", "as many questions are open as may be"));
+        }
+    };
     state.metrics.questions_posed.add(1);
     let game = state.game_of(pool).ok_or_else(no_pool)?;
     Ok(Reply::Asked { pool, game })

@@ -130,10 +130,12 @@ pub(crate) async fn apply(state: &MarketState, event: Event) -> Result<(), Store
             asker: Asker::Rule(origin),
             seen_by: Viewers::All,
         };
-        match questions::place(state, social, question).await? {
-            Some((_, AskResult::Asked)) => state.metrics.questions_posed.add(1),
-            Some(_) => {}
-            None => state.metrics.questions_unposed.add(1),
+        match social.ask(&question, state.slots()).await? {
+            AskResult::Asked(_) => state.metrics.questions_posed.add(1),
+            AskResult::AskedBefore => {}
+            AskResult::NoSlot | AskResult::TooMany | AskResult::Late => {
+                state.metrics.questions_unposed.add(1);
+            }
         }
     }
     Ok(())

@@ -8,15 +8,31 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::store::Answer;
-use crate::bus::model::{GameId, Outcome, PoolId};
+use crate::bus::model::{Event, GameId, Outcome, PoolId};
 
 /// Most questions about a game that are listed, newest first.
 pub(crate) const LISTED_MAX: usize = 32;
+/// One part of so many of the slots is the most that a user's open questions take, so that others can ask.
+const SLOTS_SHARE: u32 = 4;
+
+/// The slots of a market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slots {
+    pub(crate) first: GameId,
+    pub(crate) count: u32,
+}
+
+impl Slots {
+    /// Most questions of one user that may be open at a time.
+    pub(crate) fn each_max(self) -> u32 {
+        (self.count / SLOTS_SHARE).max(1)
+    }
+}
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
-    /// Holds its money.
+    /// Holds its money: that of the slot which takes the question.
     pub(crate) pool: PoolId,
     /// The game that it is about.
     pub(crate) about: GameId,
@@ -77,18 +93,22 @@ pub(crate) enum Viewers {
 /// What became of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AskResult {
-    /// Its pool has it.
-    Asked,
-    /// Its pool has another question.
-    PoolTaken,
+    /// This pool has it.
+    Asked(PoolId),
+    /// Each slot has a question.
+    NoSlot,
+    /// As many questions of its user are open as may be.
+    TooMany,
     /// Its rule asked after this event before.
     AskedBefore,
+    /// The event that would decide it is settled: whoever applied that event has not seen it.
+    Late,
 }
 
 /// The part of a store that knows questions and friends. Each call is atomic.
 pub(crate) trait Social: Send + Sync {
-    /// Gives a question to its pool.
-    fn ask<'a>(&'a self, question: &'a Question) -> Answer<'a, AskResult>;
+    /// Gives a question to the open pool of the first slot that has none.
+    fn ask<'a>(&'a self, question: &'a Question, slots: Slots) -> Answer<'a, AskResult>;
 
     /// The question of a pool.
     fn question(&self, pool: PoolId) -> Answer<'_, Option<Question>>;
@@ -106,12 +126,20 @@ pub(crate) trait Social: Send + Sync {
     fn friends<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<String>>;
 }
 
-/// Questions and friends of a market in memory.
-#[derive(Debug, Default)]
+/// Questions and friends of a market in memory, whose store tells it what was settled.
+#[derive(Debug)]
 pub(crate) struct MemorySocial(Mutex<SocialBooks>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct SocialBooks {
+    /// The open pools of slots that have no question.
+    free: BTreeMap<GameId, PoolId>,
+    /// The places of open questions by slot.
+    taken: HashMap<GameId, usize>,
+    /// Open questions by user.
+    open_of: HashMap<String, u32>,
+    /// The newest event of each game that was settled.
+    settled: HashMap<GameId, u64>,
     /// In the order in which they were asked.
     questions: Vec<Question>,
     /// Their places by pool.
@@ -125,23 +153,72 @@ struct SocialBooks {
 }
 
 impl SocialBooks {
-    fn ask(&mut self, question: &Question) -> AskResult {
-        let origin = match &question.asker {
-            Asker::Rule(RuleOrigin { rule, event, .. }) => Some((question.about, *event, *rule)),
-            Asker::User(_) => None,
+    fn new(slots: Slots) -> Self {
+        let slots = (slots.first.0..).take(slots.count as usize).map(GameId);
+        Self {
+            // The first pool of a game has the game's number.
+            free: slots.map(|slot| (slot, PoolId(slot.0.into()))).collect(),
+            taken: HashMap::new(),
+            open_of: HashMap::new(),
+            settled: HashMap::new(),
+            questions: Vec::new(),
+            by_pool: HashMap::new(),
+            by_game: HashMap::new(),
+            by_rule: BTreeMap::new(),
+            friends: BTreeSet::new(),
+        }
+    }
+
+    fn ask(&mut self, question: &Question, slots: Slots) -> AskResult {
+        let Some((&slot, &pool)) = self.free.first_key_value() else {
+            return AskResult::NoSlot;
         };
-        if origin.is_some_and(|origin| self.by_rule.contains_key(&origin)) {
-            return AskResult::AskedBefore;
-        }
-        if self.by_pool.contains_key(&question.pool) {
-            return AskResult::PoolTaken;
-        }
         let place = self.questions.len();
-        self.by_pool.insert(question.pool, place);
+        match &question.asker {
+            Asker::User(name) => {
+                let open = self.open_of.entry(name.clone()).or_default();
+                if *open >= slots.each_max() {
+                    return AskResult::TooMany;
+                }
+                *open += 1;
+            }
+            Asker::Rule(RuleOrigin { rule, event, .. }) => {
+                let origin = (question.about, *event, *rule);
+                if self.by_rule.contains_key(&origin) {
+                    return AskResult::AskedBefore;
+                }
+                if self.settled.get(&question.about).is_some_and(|newest| newest > event) {
+                    return AskResult::Late;
+                }
+                self.by_rule.insert(origin, place);
+            }
+        }
+        self.free.remove(&slot);
+        self.taken.insert(slot, place);
+        self.by_pool.insert(pool, place);
         self.by_game.entry(question.about).or_default().push(place);
-        self.by_rule.extend(origin.map(|origin| (origin, place)));
-        self.questions.push(question.clone());
-        AskResult::Asked
+        self.questions.push(Question { pool, ..question.clone() });
+        AskResult::Asked(pool)
+    }
+
+    /// An event was settled, and `next` is its game's open pool; or it was settled before, and later ones may have been.
+    fn settled(&mut self, event: Event, next: PoolId) {
+        let newest = self.settled.entry(event.game).or_default();
+        *newest = event.number.max(*newest);
+        let place = self.taken.get(&event.game).copied();
+        let Some(place) = place.filter(|&place| self.questions[place].pool < next) else {
+            return;
+        };
+        self.taken.remove(&event.game);
+        self.free.insert(event.game, next);
+        if let Asker::User(name) = &self.questions[place].asker
+            && let Some(open) = self.open_of.get_mut(name)
+        {
+            *open -= 1;
+            if *open == 0 {
+                self.open_of.remove(name);
+            }
+        }
     }
 
     fn question(&self, pool: PoolId) -> Option<Question> {
@@ -168,6 +245,16 @@ impl SocialBooks {
 }
 
 impl MemorySocial {
+    /// No questions yet in these slots.
+    pub(crate) fn new(slots: Slots) -> Self {
+        Self(Mutex::new(SocialBooks::new(slots)))
+    }
+
+    /// An event was settled, and `next` is the pool that was opened by it.
+    pub(crate) fn settled(&self, event: Event, next: PoolId) {
+        self.books().settled(event, next);
+    }
+
     fn books(&self) -> MutexGuard<'_, SocialBooks> {
         // Each change is one step.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -175,8 +262,8 @@ impl MemorySocial {
 }
 
 impl Social for MemorySocial {
-    fn ask<'a>(&'a self, question: &'a Question) -> Answer<'a, AskResult> {
-        Box::pin(async move { Ok(self.books().ask(question)) })
+    fn ask<'a>(&'a self, question: &'a Question, slots: Slots) -> Answer<'a, AskResult> {
+        Box::pin(async move { Ok(self.books().ask(question, slots)) })
     }
 
     fn question(&self, pool: PoolId) -> Answer<'_, Option<Question>> {

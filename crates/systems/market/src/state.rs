@@ -11,7 +11,7 @@ use super::metrics::Metrics;
 use super::options::{Broadcast, Listing, MarketOptions};
 use super::outside::Outside;
 use super::rules::QuestionRule;
-use super::social::{MemorySocial, Social};
+use super::social::{MemorySocial, Slots, Social};
 use super::store::{self, Store};
 use crate::bus::Bus;
 use crate::bus::model::{GameId, PoolId};
@@ -62,10 +62,13 @@ impl MarketState {
             options.starting_balance,
             options.server.connections,
         );
-        let store = Arc::new(store.keeping_predictions(options.lists_predictions()));
+        let slots =
+            Slots { first: GameId(options.games.saturating_add(1)), count: options.questions };
+        let social = (options.questions > 0).then(|| Arc::new(MemorySocial::new(slots)));
+        let store = store.keeping_predictions(options.lists_predictions()).telling(social.clone());
+        let store = Arc::new(store);
         let bus = Arc::new(crate::bus::Memory::new(options.games_and_slots()));
-        let social: Arc<dyn Social> = Arc::new(MemorySocial::default());
-        let social = (options.questions > 0).then_some(social);
+        let social = social.map(|social| social as Arc<dyn Social>);
         Self { social, ..Self::with(options, store, bus, Outside::default()) }
     }
 
@@ -112,8 +115,10 @@ impl MarketState {
     }
 
     /// The slots of users' questions.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = GameId> {
-        self.games().skip(self.played as usize)
+    pub(crate) fn slots(&self) -> Slots {
+        // There are at most 10,000 games with the slots.
+        let count = self.touched.len() as u32 - self.played;
+        Slots { first: GameId(self.played + 1), count }
     }
 
     /// The game, or the slot, of a pool.

@@ -8,6 +8,7 @@ use crate::bus::{Delivery, Subscription};
 use crate::connection::Connection;
 use crate::options::{Listing, MarketOptions};
 use crate::protocol::text_of;
+use crate::social::RuleOrigin;
 use crate::{batch, resolver};
 
 /// A market of one game with two slots, whose resolver works.
@@ -100,19 +101,23 @@ async fn a_cancelled_question_pays_everyone_back() {
 #[tokio::test(start_paused = true)]
 async fn slots_are_taken_one_by_one() {
     let state = market(|_| ());
-    let mut ann = user("ann");
+    let [mut ann, mut ben, mut cid] = ["ann", "ben", "cid"].map(user);
     let question = json!({ "op": "pose", "game": "g1", "question": "And?" });
-    let mut pools = Vec::new();
-    for _ in 0..3 {
-        let asked = ask(&state, &mut ann, question.clone()).await;
-        pools.push(asked["pool"].as_str().map(str::to_owned));
+    assert_eq!(ask(&state, &mut ann, question.clone()).await["pool"], "p2");
+    // The other slot is for somebody else.
+    assert_eq!(ask(&state, &mut ann, question.clone()).await["error"]["code"], "too_many");
+    assert_eq!(ask(&state, &mut ben, question.clone()).await["pool"], "p3");
+    assert_eq!(ask(&state, &mut cid, question.clone()).await["error"]["code"], "busy");
+    ask(&state, &mut ann, json!({ "op": "decide", "pool": "p2", "option": "none" })).await;
+    while state.store.pool(PoolId(2)).await.unwrap().unwrap().outcome.is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(pools, [Some("p2".to_owned()), Some("p3".to_owned()), None]);
+    assert_eq!(ask(&state, &mut ann, question.clone()).await["pool"], "p5");
     // A database keeps no NUL.
     let odd = json!({ "op": "pose", "game": "g1", "question": "And\u{0}?" });
     assert_eq!(ask(&state, &mut ann, odd).await["error"]["code"], "invalid");
     // Nobody predicts where nothing was asked.
-    let predict = json!({ "op": "predict", "pool": "p5", "option": "yes", "amount": 1 });
+    let predict = json!({ "op": "predict", "pool": "p8", "option": "yes", "amount": 1 });
     assert_eq!(ask(&state, &mut ann, predict).await["error"]["code"], "unknown_pool");
     let nameless = &mut Connection::new(User::Connection(1));
     assert_eq!(ask(&state, nameless, question).await["error"]["code"], "no_name");
@@ -167,17 +172,16 @@ async fn friends_see_questions_and_predictions_of_each_other() {
 #[tokio::test(start_paused = true)]
 async fn questions_are_listed_by_when_they_were_asked() {
     let state = market(|_| ());
-    let mut ann = user("ann");
-    let mut pose = async |text: &str| {
+    let pose = async |who: &str, text: &str| {
         let question = json!({ "op": "pose", "game": "g1", "question": text });
-        ask(&state, &mut ann, question).await["pool"].as_str().unwrap().to_owned()
+        ask(&state, &mut user(who), question).await["pool"].as_str().unwrap().to_owned()
     };
-    assert_eq!(pose("first").await, "p2");
+    assert_eq!(pose("ann", "first").await, "p2");
     settle(&state, PoolId(2), Outcome::None).await.unwrap();
     while state.store.pool(PoolId(2)).await.unwrap().unwrap().outcome.is_none() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!([pose("second").await, pose("third").await], ["p5", "p3"]);
+    assert_eq!([pose("ann", "second").await, pose("cid", "third").await], ["p5", "p3"]);
     let listed = ask(&state, &mut user("ben"), json!({ "op": "questions", "game": "g1" })).await;
     let texts: Vec<&Value> =
         listed["questions"].as_array().unwrap().iter().map(|one| &one["question"]).collect();
@@ -247,6 +251,32 @@ async fn rules_ask_after_an_event_and_the_next_one_decides() {
     let decided = state.store.pool(PoolId(2)).await.unwrap().unwrap();
     assert_eq!(decided.outcome, Some(Outcome::Away));
     assert!(is_balanced(&state).await);
+}
+
+/// Another resolver has applied the second event when this one still asks after the first.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_asked_that_no_event_decides() {
+    let options =
+        MarketOptions { games: 1, questions: 2, has_feed: false, ..MarketOptions::default() };
+    let state = MarketState::new(&options);
+    for number in [1, 2] {
+        let event = Event { game: GameId(1), number, outcome: Outcome::Home };
+        assert_eq!(state.store.record(event).await, Ok(()));
+        state.store.settle(event).await.unwrap();
+    }
+    let after = |event| Question {
+        pool: PoolId(0),
+        about: GameId(1),
+        text: "Again?".to_owned(),
+        answers: ANSWERS.map(str::to_owned),
+        asker: Asker::Rule(RuleOrigin { rule: 0, event, outcome: Outcome::Home }),
+        seen_by: Viewers::All,
+    };
+    let social = state.social.as_deref().unwrap();
+    let slots = state.slots();
+    assert_eq!(social.ask(&after(1), slots).await, Ok(AskResult::Late));
+    assert_eq!(social.ask(&after(2), slots).await, Ok(AskResult::Asked(PoolId(2))));
+    assert_eq!(social.ask(&after(2), slots).await, Ok(AskResult::AskedBefore));
 }
 
 /// Each prediction is in one distribution.

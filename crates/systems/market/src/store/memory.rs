@@ -1,16 +1,19 @@
 //! The store that forgets: all books in this process.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Answer, PlacedPrediction, Prediction, Settlement, Store, Verdict};
 use crate::books::Books;
 use crate::bus::model::{Event, Game, GameId, Pool, PoolId, User};
 use crate::ledger::Money;
+use crate::social::MemorySocial;
 
 /// State in memory behind one lock, which is held for microseconds.
 #[derive(Debug)]
 pub(crate) struct Memory {
     books: Mutex<Books>,
+    /// Learns what was settled; `None`: there are no questions of users.
+    social: Option<Arc<MemorySocial>>,
 }
 
 impl Memory {
@@ -19,13 +22,18 @@ impl Memory {
     pub(crate) fn new(games: u32, starting_balance: u64, accounts: usize) -> Self {
         let mut books = Books::new(games, starting_balance);
         books.make_room(accounts);
-        Self { books: Mutex::new(books) }
+        Self { books: Mutex::new(books), social: None }
     }
 
     /// Keeps each prediction while its pool is open, if `keep`.
     pub(crate) fn keeping_predictions(self, keep: bool) -> Self {
         self.books().keep_predictions(keep);
         self
+    }
+
+    /// Tells `social` what was settled, before anybody else learns it.
+    pub(crate) fn telling(self, social: Option<Arc<MemorySocial>>) -> Self {
+        Self { social, ..self }
     }
 
     fn books(&self) -> MutexGuard<'_, Books> {
@@ -92,7 +100,13 @@ impl Store for Memory {
     }
 
     fn settle(&self, event: Event) -> Answer<'_, Settlement> {
-        Box::pin(async move { self.books().settle(event) })
+        Box::pin(async move {
+            let settlement = self.books().settle(event)?;
+            if let Some(social) = &self.social {
+                social.settled(event, settlement.next);
+            }
+            Ok(settlement)
+        })
     }
 
     fn announced(&self, event: Event) -> Answer<'_, ()> {

@@ -1,7 +1,7 @@
 //! Users' own questions and their friends.
 //!
-//! Their tables are made if a process first opens the store with `--questions`. Each call is one statement; what must be
-//! unique is so by a key.
+//! Their tables are made if a process first opens the store with `--questions`. Each call but that which asks is one
+//! statement; what must be unique is so by a key.
 
 use super::Sql;
 use super::dialect::Dialect;
@@ -10,7 +10,7 @@ use super::metrics::Call;
 use super::open::{OpenError, Row, in_dialect, number};
 use super::reads::{count, outcome, stored};
 use crate::bus::model::{GameId, PoolId};
-use crate::social::{AskResult, Asker, LISTED_MAX, Question, RuleOrigin, Social, Viewers};
+use crate::social::{AskResult, Asker, LISTED_MAX, Question, RuleOrigin, Slots, Social, Viewers};
 use crate::store::Answer;
 use server::database::{Sql as Connection, SqlError, Value};
 
@@ -43,6 +43,20 @@ const ABOUT: &str = questions!("WHERE about = ? ORDER BY id DESC LIMIT ?");
 const AFTER: &str = questions!("WHERE about = ? AND event = ? AND rule IS NOT NULL ORDER BY pool");
 const ASK: &str = "INSERT INTO market_questions (pool, about, question, answer_home, answer_away, asker, seen_by, \
      rule, event, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+/// The open pool of the first slot that has no question.
+const FREE: &str = "SELECT g.open_pool FROM market_games g \
+     LEFT JOIN market_questions q ON q.pool = g.open_pool \
+     WHERE g.id >= ? AND q.pool IS NULL ORDER BY g.id LIMIT 1";
+/// Open questions of a user.
+const OPEN_OF: &str = "SELECT count(*) FROM market_games g \
+     JOIN market_questions q ON q.pool = g.open_pool WHERE g.id >= ? AND q.asker = ?";
+const ASKED: &str =
+    "SELECT count(*) FROM market_questions WHERE about = ? AND event = ? AND rule = ?";
+/// Events of a game behind one that are settled.
+const LATER: &str =
+    "SELECT count(*) FROM market_events WHERE game = ? AND number > ? AND pool IS NOT NULL";
+/// Keeps all others from asking until the transaction ends.
+const ALONE: &str = "SELECT open_pool FROM market_games WHERE id = ? FOR UPDATE";
 const BEFRIEND: &str = "INSERT INTO market_friends (who, friend) VALUES (?, ?)";
 const FRIENDS: &str = "SELECT a.friend FROM market_friends a \
      JOIN market_friends b ON b.who = a.friend AND b.friend = a.who WHERE a.who = ? ORDER BY a.friend";
@@ -62,10 +76,75 @@ pub(super) fn make(sql: &mut dyn Connection, dialect: &Dialect) -> Result<(), Op
     Ok(())
 }
 
-fn ask(session: &mut Session<'_>, question: &Question) -> Result<AskResult, Failure> {
+fn ask(
+    session: &mut Session<'_>,
+    dialect: &Dialect,
+    question: &Question,
+    slots: Slots,
+) -> Result<AskResult, Failure> {
+    // Whoever finds no slot holds up nobody.
+    if session.rows(FREE, &[Value::Int(slots.first.0.into())])?.is_empty() {
+        return Ok(AskResult::NoSlot);
+    }
+    session.begin()?;
+    let asked = ask_alone(session, dialect, question, slots)?;
+    match asked {
+        AskResult::Asked(_) => session.commit()?,
+        _ => session.roll_back()?,
+    }
+    Ok(asked)
+}
+
+/// Asks within a transaction. What is read behind its locks stays as it is until the transaction ends.
+fn ask_alone(
+    session: &mut Session<'_>,
+    dialect: &Dialect,
+    question: &Question,
+    slots: Slots,
+) -> Result<AskResult, Failure> {
+    let about = Value::Int(question.about.0.into());
+    let first = Value::Int(slots.first.0.into());
+    if matches!(question.asker, Asker::Rule(_)) {
+        // No event of the game is settled meanwhile. Whoever applies a later one has it settled before, and so sees this
+        // question.
+        let game = std::slice::from_ref(&about);
+        match dialect.share_game {
+            Some(lock) => session.change(lock, game)?,
+            None => drop(session.rows(dialect.shared_game, game)?),
+        }
+    }
+    session.rows(ALONE, std::slice::from_ref(&first))?;
+    match &question.asker {
+        Asker::User(own) => {
+            let open = session.row(OPEN_OF, &[first.clone(), name(own)])?;
+            if count::<u32>(&open, 0)? >= slots.each_max() {
+                return Ok(AskResult::TooMany);
+            }
+        }
+        Asker::Rule(RuleOrigin { rule, event, .. }) => {
+            let event = Value::Int(event.cast_signed());
+            let origin = [about.clone(), event.clone(), Value::Int((*rule).into())];
+            if count::<u64>(&session.row(ASKED, &origin)?, 0)? > 0 {
+                return Ok(AskResult::AskedBefore);
+            }
+            if count::<u64>(&session.row(LATER, &[about, event])?, 0)? > 0 {
+                return Ok(AskResult::Late);
+            }
+        }
+    }
+    let free = session.rows(FREE, &[first])?;
+    let Some(free) = free.first() else {
+        return Ok(AskResult::NoSlot);
+    };
+    let pool = PoolId(count(free, 0)?);
+    insert(session, question, pool)?;
+    Ok(AskResult::Asked(pool))
+}
+
+fn insert(session: &mut Session<'_>, question: &Question, pool: PoolId) -> Result<(), Failure> {
     let text = |text: &str| Value::Text(text.to_owned());
     let about = Value::Int(question.about.0.into());
-    let pool = Value::Int(question.pool.0.cast_signed());
+    let pool = Value::Int(pool.0.cast_signed());
     let (asker, origin) = match &question.asker {
         Asker::User(name) => (Value::Bytes(name.clone().into_bytes()), None),
         Asker::Rule(origin) => (Value::Null, Some(*origin)),
@@ -81,7 +160,7 @@ fn ask(session: &mut Session<'_>, question: &Question) -> Result<AskResult, Fail
         Viewers::Friends => TO_FRIENDS,
     });
     let values = [
-        pool.clone(),
+        pool,
         about,
         text(&question.text),
         text(&question.answers[0]),
@@ -92,15 +171,7 @@ fn ask(session: &mut Session<'_>, question: &Question) -> Result<AskResult, Fail
         event,
         result,
     ];
-    match session.change(ASK, &values) {
-        Ok(()) => Ok(AskResult::Asked),
-        // One of the two keys: if it is not the pool's, its rule has asked before.
-        Err(Failure::Sql(SqlError::Duplicate)) => match session.rows(ONE, &[pool])?.is_empty() {
-            false => Ok(AskResult::PoolTaken),
-            true => Ok(AskResult::AskedBefore),
-        },
-        Err(failure) => Err(failure),
-    }
+    session.change(ASK, &values)
 }
 
 fn question(row: &Row) -> Result<Question, SqlError> {
@@ -156,9 +227,10 @@ fn name(user: &str) -> Value {
 }
 
 impl Social for Sql {
-    fn ask<'a>(&'a self, question: &'a Question) -> Answer<'a, AskResult> {
+    fn ask<'a>(&'a self, question: &'a Question, slots: Slots) -> Answer<'a, AskResult> {
         let question = question.clone();
-        Box::pin(self.write(Call::Ask, move |session| ask(session, &question)))
+        let dialect = self.accounts.dialect;
+        Box::pin(self.write(Call::Ask, move |session| ask(session, dialect, &question, slots)))
     }
 
     fn question(&self, pool: PoolId) -> Answer<'_, Option<Question>> {

@@ -1,7 +1,12 @@
 //! Questions and friends, and the money of questions, on real servers.
 
+use futures_util::future::join_all;
+
 use super::*;
-use crate::social::{AskResult, Asker, Question, RuleOrigin, Social, Viewers};
+use crate::social::{AskResult, Asker, Question, RuleOrigin, Slots, Social, Viewers};
+
+/// Four of five games, of which a user has one at most.
+const SLOTS: Slots = Slots { first: GameId(2), count: 4 };
 
 fn question(pool: u64, asker: Asker) -> Question {
     Question {
@@ -17,24 +22,25 @@ fn question(pool: u64, asker: Asker) -> Question {
 #[test]
 fn questions_are_kept_and_their_pools_settle_once() {
     for database in Database::each() {
-        let store = Sql::open(&SqlOptions { social: true, ..database.options() }).unwrap();
+        let options = SqlOptions { social: true, games: 5, ..database.options() };
+        let store = Sql::open(&options).unwrap();
         // Another process finds the tables.
-        let other = Sql::open(&SqlOptions { social: true, ..database.options() }).unwrap();
+        let other = Sql::open(&options).unwrap();
         run(async {
-            let by_user = question(3, Asker::User("Ann".to_owned()));
-            assert_eq!(store.ask(&by_user).await, Ok(AskResult::Asked), "{}", database.kind);
-            assert_eq!(other.ask(&by_user).await, Ok(AskResult::PoolTaken));
-            assert_eq!(other.question(PoolId(3)).await, Ok(Some(by_user.clone())));
-            assert_eq!(other.question(PoolId(2)).await, Ok(None));
             let origin = RuleOrigin { rule: 1, event: 4, outcome: Outcome::Away };
             let by_rule = question(2, Asker::Rule(origin));
-            assert_eq!(store.ask(&by_rule).await, Ok(AskResult::Asked));
-            let again = Question { pool: PoolId(5), ..by_rule.clone() };
-            assert_eq!(store.ask(&again).await, Ok(AskResult::AskedBefore));
+            let asked = store.ask(&by_rule, SLOTS).await;
+            assert_eq!(asked, Ok(AskResult::Asked(PoolId(2))), "{}", database.kind);
+            assert_eq!(other.ask(&by_rule, SLOTS).await, Ok(AskResult::AskedBefore));
+            let by_user = question(3, Asker::User("Ann".to_owned()));
+            assert_eq!(store.ask(&by_user, SLOTS).await, Ok(AskResult::Asked(PoolId(3))));
+            assert_eq!(other.ask(&by_user, SLOTS).await, Ok(AskResult::TooMany));
+            assert_eq!(other.question(PoolId(3)).await, Ok(Some(by_user.clone())));
+            assert_eq!(other.question(PoolId(4)).await, Ok(None));
             assert_eq!(store.asked_after(GameId(1), 4).await, Ok(vec![by_rule.clone()]));
             assert_eq!(store.asked_after(GameId(1), 5).await, Ok(Vec::new()));
-            // The newest first, whose pool has the lower number.
-            assert_eq!(store.questions(GameId(1)).await, Ok(vec![by_rule, by_user]));
+            // The newest first.
+            assert_eq!(store.questions(GameId(1)).await, Ok(vec![by_user.clone(), by_rule]));
             // Pool 3 is the first of game 3: its first event decides it.
             let [ann, ben] = ["Ann", "Ben"].map(named);
             for (user, outcome, amount) in [(&ann, Outcome::Home, 100), (&ben, Outcome::Away, 250)]
@@ -49,7 +55,61 @@ fn questions_are_kept_and_their_pools_settle_once() {
                 assert_eq!((settled.pool.shares.total(), settled.winners), (350, 1));
             }
             assert_eq!(store.open_account(&ann).await, Ok(1_250));
+            // The slot has its next pool, and its user another question.
+            assert_eq!(store.ask(&by_user, SLOTS).await, Ok(AskResult::Asked(PoolId(8))));
             assert!(store.audit().await.unwrap().balanced());
+        });
+    }
+}
+
+#[test]
+fn slots_are_given_once_however_many_ask() {
+    for database in Database::each() {
+        let options = SqlOptions { social: true, games: 5, ..database.options() };
+        let store = Sql::open(&options).unwrap();
+        let asking = |name: String| {
+            let store = &store;
+            async move { store.ask(&question(0, Asker::User(name)), SLOTS).await.unwrap() }
+        };
+        run(async {
+            // Each of two users asks four times at once.
+            let of_two = join_all((0..8).map(|number| asking(format!("u{}", number % 2)))).await;
+            let is_asked = |asked: &&AskResult| matches!(asked, AskResult::Asked(_));
+            assert_eq!(of_two.iter().filter(is_asked).count(), 2, "{} {of_two:?}", database.kind);
+            let of_all = join_all((2..8).map(|number| asking(format!("u{number}")))).await;
+            let mut pools: Vec<PoolId> = of_two
+                .iter()
+                .chain(&of_all)
+                .filter_map(|asked| match asked {
+                    AskResult::Asked(pool) => Some(*pool),
+                    _ => None,
+                })
+                .collect();
+            pools.sort();
+            assert_eq!(pools, [2, 3, 4, 5].map(PoolId), "{of_all:?}");
+            let before = store.metrics().master.call(Call::Ask).statements.get();
+            assert_eq!(asking("late".to_owned()).await, AskResult::NoSlot);
+            let statements = store.metrics().master.call(Call::Ask).statements.get();
+            assert_eq!(statements - before, 1);
+        });
+    }
+}
+
+#[test]
+fn nothing_is_asked_that_no_event_decides() {
+    for database in Database::each() {
+        let options = SqlOptions { social: true, games: 5, ..database.options() };
+        let store = Sql::open(&options).unwrap();
+        run(async {
+            for number in [1, 2] {
+                store.record(event(1, number, Outcome::Home)).await.unwrap();
+                store.settle(event(1, number, Outcome::Home)).await.unwrap();
+            }
+            for (event, wanted) in [(1, AskResult::Late), (2, AskResult::Asked(PoolId(2)))] {
+                let origin = RuleOrigin { rule: 0, event, outcome: Outcome::Home };
+                let asked = store.ask(&question(0, Asker::Rule(origin)), SLOTS).await;
+                assert_eq!(asked, Ok(wanted), "{} {event}", database.kind);
+            }
         });
     }
 }
