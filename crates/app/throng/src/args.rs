@@ -35,7 +35,7 @@ use record::Durability;
 pub(crate) use self::compare::{CompareArgs, CorrectionArg, TimeArg};
 pub(crate) use attempt::TryArgs;
 pub(crate) use duet::{DuetArgs, InterleaveArg, Until};
-pub(crate) use full::{ImportArgs, ModelArgs, ReproduceArgs};
+pub(crate) use full::{ImportArgs, ModelArgs, RecordArgs, ReproduceArgs};
 pub(crate) use new::{NewArgs, TemplateArg};
 pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
 pub(crate) use protos::ProtosArgs;
@@ -102,6 +102,9 @@ pub(crate) enum Verb {
     Model(Box<ModelArgs>),
     /// Convert another tool's file to a scenario, or published results to run directories
     Import(ImportArgs),
+    /// Record what a browser sends and gets, as its proxy, and make a scenario of it
+    #[command(after_help = full::RECORD_CODES)]
+    Record(RecordArgs),
     /// Recompute the tables of a publication from its raw results and show both side by side
     Reproduce(ReproduceArgs),
     /// Start one of the built-in systems under test

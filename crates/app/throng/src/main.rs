@@ -72,6 +72,7 @@ fn main() -> ExitCode {
         Verb::Worker(args) => verbs::worker::worker(&args),
         Verb::Model(args) => verbs::model::model(&args),
         Verb::Import(args) => verbs::import::import(&args),
+        Verb::Record(args) => verbs::record::record(&args),
         Verb::Reproduce(args) => verbs::reproduce::reproduce(&args),
         Verb::Probe(args) => verbs::probe::probe(&args),
         Verb::Protos(args) => verbs::protos::protos(&args),

@@ -30,5 +30,5 @@ pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod worker;
 
-pub(crate) use full::{fleet, import, lab, model, protos, reproduce};
+pub(crate) use full::{fleet, import, lab, model, protos, record, reproduce};
 pub(crate) use quick::{serve, ui};

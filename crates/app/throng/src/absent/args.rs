@@ -6,7 +6,11 @@ use clap::Args as ClapArgs;
 
 pub(crate) type ImportArgs = AbsentArgs;
 pub(crate) type ModelArgs = AbsentArgs;
+pub(crate) type RecordArgs = AbsentArgs;
 pub(crate) type ReproduceArgs = AbsentArgs;
+
+/// Nothing is listed: the verb does nothing.
+pub(crate) const RECORD_CODES: &str = "";
 
 /// Any arguments, `--help` among them: the verb says what is missing instead.
 #[derive(Debug, ClapArgs)]

@@ -97,6 +97,17 @@ pub(crate) mod protos {
     }
 }
 
+/// `throng record`.
+pub(crate) mod record {
+    use crate::args::RecordArgs;
+    use crate::exit::{Exit, Failure};
+    use crate::full::without;
+
+    pub(crate) fn record(_: &RecordArgs) -> Result<Exit, Failure> {
+        Err(without("the recorder"))
+    }
+}
+
 /// `throng reproduce`.
 pub(crate) mod reproduce {
     use crate::args::ReproduceArgs;

@@ -2,7 +2,9 @@
 
 mod import;
 mod model;
+mod record;
 
+pub(crate) use self::record::{EXIT_CODES as RECORD_CODES, RecordArgs};
 pub(crate) use import::{
     FileArgs, ImportArgs, Layout, Publication, ReproduceArgs, ResultsArgs, SamplesArgs,
     SessionsArg, Statics, UnitArg,

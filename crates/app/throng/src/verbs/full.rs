@@ -5,4 +5,5 @@ pub(crate) mod import;
 pub(crate) mod lab;
 pub(crate) mod model;
 pub(crate) mod protos;
+pub(crate) mod record;
 pub(crate) mod reproduce;

@@ -41,6 +41,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
             "market",
             "protos",
             "queue",
+            "recorder",
             "server",
             "targets",
         ],
@@ -111,8 +112,9 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     (&["rustls-native-certs"], &["probe", "trust"], "`trust` says whom clients trust"),
     (
         &["rustls"],
-        &["engine", "probe", "protos", "server", "trust"],
-        "TLS is that of users, that of those who question servers, and that of systems under test",
+        &["engine", "probe", "protos", "recorder", "server", "trust"],
+        "TLS is that of users, that of those who question servers, that of browsers that are recorded, and that of \
+         systems under test",
     ),
 ];
 

@@ -2,7 +2,7 @@
 
 mod results;
 mod samples;
-mod scenarios;
+pub(crate) mod scenarios;
 
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! Converts another tool's file to a scenario.
 
 use std::io::Write;
+use std::path::Path;
 
 use convert::{Conversion, Format, curl, har, jmeter, openapi, postman};
 use scenario::{Diagnostic, Source};
@@ -20,7 +21,7 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
             text
         }
         Some(Format::Har) => {
-            let settings = recording(args);
+            let settings = recording(args.statics, args.third_parties, args.cached);
             converted(file, bytes, |source| har::convert(source, &settings))?
         }
         Some(Format::Curl) => {
@@ -64,7 +65,12 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
             ));
         }
     };
-    match &args.output {
+    write(&text, args.output.as_deref())
+}
+
+/// Writes a scenario to a file, or else to standard output.
+pub(crate) fn write(text: &Text, output: Option<&Path>) -> Result<Exit, Failure> {
+    match output {
         None => written(write!(std::io::stdout(), "{}", text.text)),
         Some(path) => {
             record::write_whole(path, text.text.as_bytes()).map_err(|error| {
@@ -77,7 +83,7 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
 }
 
 /// Converts a file whose text is UTF-8.
-fn converted(
+pub(crate) fn converted(
     name: &str,
     bytes: Vec<u8>,
     convert: impl Fn(Source<'_>) -> (Option<Conversion>, Vec<Diagnostic>),
@@ -90,15 +96,20 @@ fn converted(
     source::converted_text(name, text, converted, &diagnostics)
 }
 
-fn recording(args: &FileArgs) -> har::Settings {
+/// How a recording becomes a scenario.
+pub(crate) fn recording(
+    statics: Option<Statics>,
+    third_parties: bool,
+    cached: bool,
+) -> har::Settings {
     har::Settings {
-        statics: match args.statics.unwrap_or(Statics::Group) {
+        statics: match statics.unwrap_or(Statics::Group) {
             Statics::Keep => har::Statics::Keep,
             Statics::Group => har::Statics::Group,
             Statics::Skip => har::Statics::Skip,
         },
-        third_parties: args.third_parties,
-        cached: args.cached,
+        third_parties,
+        cached,
     }
 }
 
