@@ -43,6 +43,7 @@ mod people;
 mod printed;
 mod probes;
 mod queue;
+mod recording;
 mod regions;
 mod round_trip;
 mod runs;
