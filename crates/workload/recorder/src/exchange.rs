@@ -230,7 +230,7 @@ async fn receive(
     let head = receive_head(from, buffer, &request.method).await?;
     let is_upgrade = head.status == 101;
     if is_upgrade && !request.fields.wants_websocket() {
-        return Err(unanswered("the server speaks another protocol than it was asked for"));
+        return Err(unanswered("the server changed to a protocol that the request does not offer"));
     }
     entry.respond(shared.now(), &head);
     let bytes = head_to_browser(&head, request.keeps_alive());

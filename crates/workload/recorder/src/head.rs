@@ -12,7 +12,11 @@ pub(crate) enum HeadError {
     NotHttp,
     #[error("HTTP/1.0 is not recorded")]
     Old,
-    #[error("its head is larger than {HEAD_BYTES_MAX} bytes or has more than {FIELDS_MAX} fields")]
+    #[error(
+        "its head is larger than {} bytes or has more than {} fields",
+        HEAD_BYTES_MAX,
+        FIELDS_MAX
+    )]
     TooLarge,
     #[error("the length of its body is ambiguous")]
     Length,
@@ -157,7 +161,7 @@ impl RequestHead {
         !self.fields.lists("connection", "close") && !self.fields.lists("proxy-connection", "close")
     }
 
-    /// Whether a server that is asked twice does nothing else than if it is asked once (RFC 9110, section 9.2.2).
+    /// Whether it may be sent twice: that has the same effect as once (RFC 9110, section 9.2.2).
     pub(crate) fn is_repeatable(&self) -> bool {
         let is_idempotent =
             matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE");

@@ -70,7 +70,7 @@ pub enum RecorderError {
     Threads(#[source] io::Error),
 }
 
-/// A proxy that records what passes through it until it is told to end.
+/// A proxy that records what passes through it until [`Recorder::finish`].
 #[derive(Debug)]
 pub struct Recorder {
     runtime: Runtime,

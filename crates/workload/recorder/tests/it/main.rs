@@ -255,7 +255,7 @@ fn a_client_that_goes_away_ends_its_request_at_the_server() {
 }
 
 #[test]
-fn a_server_that_closes_a_kept_connection_is_asked_again() {
+fn a_request_is_repeated_where_the_server_closed_a_kept_connection() {
     let address = server(|mut stream| {
         // One request for each connection, though nothing says so.
         read_head(&mut stream)?;

@@ -1,4 +1,4 @@
-//! `throng record`: a proxy that records what a browser does, until it is told to stop.
+//! `throng record`: a proxy that records what a browser does, until it is stopped.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ fn write(args: &RecordArgs, recording: &Recording) -> Result<Exit, Failure> {
     let text = match scenarios::converted(&name.display().to_string(), bytes, convert) {
         Ok(text) => text,
         Err(failure) => {
-            // What somebody has done in a browser is not asked of them twice.
+            // Nobody has to do the same in the browser again.
             if args.har.is_none() && !recording.is_empty() {
                 write_archive(&name, &archive)?;
                 print_note(&format!("note: the recording is kept in {}", name.display()));
@@ -99,7 +99,7 @@ fn write_archive(path: &Path, archive: &str) -> Result<(), Failure> {
     })
 }
 
-/// How a browser is told to use the recorder and to trust it.
+/// The options with which a browser uses the recorder and trusts it.
 fn instructions(recorder: &Recorder, folder: Option<&Path>, fingerprint: &str) -> String {
     let address = recorder.address();
     let mut text = format!("recording  http://{address}, until Ctrl-C\n");
