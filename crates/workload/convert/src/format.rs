@@ -4,6 +4,10 @@ use crate::{curl, json};
 
 /// Beginning of a file in which the root of an XML document, or a line of YAML, is looked for.
 const BEGINNING_BYTES: usize = 64 << 10;
+/// Lines of YAML in which its keys are looked for.
+const LINES_MAX: usize = 1000;
+/// The beginning of the type of Insomnia's collections in YAML.
+const INSOMNIA: &str = "collection.insomnia.rest/";
 
 /// A format of files that become scenarios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub enum Format {
     Postman,
     /// An environment of Postman, which is no scenario.
     PostmanEnvironment,
+    /// An export of Insomnia.
+    Insomnia,
     /// A description of an API, OpenAPI 3.
     OpenApi,
     /// Its predecessor, Swagger 2.
@@ -41,9 +47,16 @@ impl Format {
         }
         let lines = || text.trim_start_matches('\u{feff}').lines();
         let has_key = |key: &str| {
-            let mut lines = lines().take(1000);
+            let mut lines = lines().take(LINES_MAX);
             lines.any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
         };
+        let is_collection = |line: &str| {
+            let kind = line.strip_prefix("type:").map(|kind| kind.trim().trim_matches(['"', '\'']));
+            kind.is_some_and(|kind| kind.starts_with(INSOMNIA))
+        };
+        if lines().take(LINES_MAX).any(is_collection) {
+            return Some(Format::Insomnia);
+        }
         for (key, format) in [("openapi", Format::OpenApi), ("swagger", Format::Swagger)] {
             if has_key(key) && has_key("info") {
                 return Some(format);
@@ -59,6 +72,8 @@ fn of_json(text: &str) -> Format {
     let has = |wanted: &str| keys.iter().any(|key| key == wanted);
     if has("log") {
         Format::Har
+    } else if has("__export_format") || has("resources") {
+        Format::Insomnia
     } else if has("openapi") {
         Format::OpenApi
     } else if has("swagger") {
@@ -87,6 +102,9 @@ mod tests {
             ("{\"id\": 1, \"values\": []}", Some(Format::PostmanEnvironment)),
             ("{}", Some(Format::Har)),
             ("# x\nopenapi: 3.1.0\ninfo:\n  title: a\n", Some(Format::OpenApi)),
+            ("{\"_type\": \"export\", \"__export_format\": 4}", Some(Format::Insomnia)),
+            ("type: collection.insomnia.rest/5.0\nname: x\n", Some(Format::Insomnia)),
+            ("type: other\nname: x\n", None),
             ("swagger: \"2.0\"\ninfo: {}\n", Some(Format::Swagger)),
             ("# x\n\n$ TOKEN=1 curl -s http://a\n", Some(Format::Curl)),
             ("target: http://a\n", None),

@@ -5,11 +5,13 @@
 //! with its place and is an error unless the caller is [lenient](Leniency). Of each line it remembers where in the
 //! original it came from, so that what the scenario's own check says can be shown there.
 
+mod collection;
 pub mod curl;
 mod diagnostics;
 mod draft;
 mod format;
 pub mod har;
+pub mod insomnia;
 pub mod jmeter;
 mod json;
 mod names;

@@ -14,6 +14,7 @@ use std::ops::Range;
 use scenario::document::node::Node;
 use scenario::document::{Diagnostic, Source};
 use variables::Variables;
+pub(crate) use variables::{Part, parts};
 
 use crate::diagnostics::Diagnostics;
 use crate::draft::{Draft, Files, arrivals, file_name, head, thresholds};
@@ -60,18 +61,24 @@ pub fn convert(
     source: Source<'_>,
     settings: &Settings<'_>,
 ) -> (Option<Conversion>, Vec<Diagnostic>) {
-    let mut importer = Importer {
-        diagnostics: Diagnostics::new(source.text, settings.leniency),
-        files: settings.files,
-        secrets: Secrets::default(),
-        variables: Variables::default(),
-        target: None,
-        requests_count: 0,
-        commented: Vec::new(),
-    };
+    let mut importer =
+        Importer::new(Diagnostics::new(source.text, settings.leniency), settings.files);
     let converted = importer.convert(source, settings.environment);
-    let converted = converted.filter(|_| !importer.diagnostics.has_errors());
-    (converted, importer.diagnostics.collector.finish())
+    importer.finish(converted)
+}
+
+/// Makes a scenario of what another tool exported, once it has the form of a collection. `whose`: what the file is, as
+/// "Postman's collection".
+pub(crate) fn convert_collection(
+    name: &str,
+    whose: &str,
+    collection: &Node,
+    files: Files<'_>,
+    diagnostics: Diagnostics<'_>,
+) -> (Option<Conversion>, Vec<Diagnostic>) {
+    let mut importer = Importer::new(diagnostics, files);
+    let converted = importer.collection(name, whose, collection);
+    importer.finish(converted)
 }
 
 /// State of an import.
@@ -85,6 +92,26 @@ struct Importer<'a> {
     requests_count: usize,
     /// Places of scripts that were reported as comments.
     commented: Vec<usize>,
+}
+
+impl<'a> Importer<'a> {
+    fn new(diagnostics: Diagnostics<'a>, files: Files<'a>) -> Importer<'a> {
+        Importer {
+            diagnostics,
+            files,
+            secrets: Secrets::default(),
+            variables: Variables::default(),
+            target: None,
+            requests_count: 0,
+            commented: Vec::new(),
+        }
+    }
+
+    /// What was converted, unless there were errors, and what there is to say.
+    fn finish(self, converted: Option<Conversion>) -> (Option<Conversion>, Vec<Diagnostic>) {
+        let converted = converted.filter(|_| !self.diagnostics.has_errors());
+        (converted, self.diagnostics.collector.finish())
+    }
 }
 
 impl Importer<'_> {
@@ -120,6 +147,10 @@ impl Importer<'_> {
                 }
             }
         }
+        self.collection(source.name, "Postman's collection", collection)
+    }
+
+    fn collection(&mut self, file: &str, whose: &str, collection: &Node) -> Option<Conversion> {
         self.variables.declare(items(collection, "variable"));
         self.find_set_variables(collection);
         let inherited = inherit(&Inherited::default(), collection);
@@ -134,7 +165,7 @@ impl Importer<'_> {
             steps.insert(0, set);
         }
         let name = text(collection, "info/name");
-        let name = if name.is_empty() { file_name(source.name) } else { name };
+        let name = if name.is_empty() { file_name(file) } else { name };
         let mut top = head(name, &target, &(0..0));
         if let Some(params) = self.variables.params() {
             top.put("params", Item::Map(params));
@@ -146,10 +177,7 @@ impl Importer<'_> {
             .with("sessions", Item::Map(sessions))
             .with("arrivals", arrivals("A collection", 0.0))
             .with("thresholds", thresholds());
-        let comment = format!(
-            "Converted from Postman's collection {}; see docs/importing.md.",
-            file_name(source.name)
-        );
+        let comment = format!("Converted from {whose} {}; see docs/importing.md.", file_name(file));
         let files = self.files;
         Draft { comments: vec![comment], top }.finish(&self.secrets, files, &mut self.diagnostics)
     }

@@ -70,13 +70,13 @@ pub(super) struct Variables {
 }
 
 /// A part of a text.
-pub(super) enum Part<'t> {
+pub(crate) enum Part<'t> {
     Text(&'t str),
     Name(&'t str),
 }
 
 /// The parts of a text with variables.
-pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
+pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("{{") {

@@ -8,6 +8,7 @@ mod collections;
 mod commands;
 mod corpus;
 mod descriptions;
+mod exports;
 mod plans;
 mod recordings;
 mod tsung_steps;
@@ -383,6 +384,12 @@ proptest! {
     #[test]
     fn no_collection_panics(cuts in cuts()) {
         collections::assert_sound(&changed(collections::SHOP, &cuts));
+    }
+
+    #[test]
+    fn no_export_panics(cuts in cuts()) {
+        exports::assert_sound(&changed(exports::FOUR, &cuts));
+        exports::assert_sound(&changed(exports::FIVE, &cuts));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// A file that becomes a scenario (a recording of a browser, commands of curl, a collection of Postman, a description
-    /// in OpenAPI, a test plan of JMeter, a Tsung file); a directory of published results; results of JMeter, k6,
+    /// A file that becomes a scenario (a recording of a browser, commands of curl, a collection of Postman, an export
+    /// of Insomnia, a description in OpenAPI, a test plan of JMeter, a Tsung file); a directory of published results; results of JMeter, k6,
     /// Gatling, Locust, vegeta, hey, oha, h2load, criterion, Google benchmark, pytest-benchmark or HdrHistogram; or, with
     /// --measure and --unit, files of numbers that another tool measured. - for standard input
     #[arg(value_name = "FILE|DIR", required = true)]
@@ -67,8 +67,9 @@ pub(crate) struct FileArgs {
     /// In a recording: keep requests that the browser answered from its cache
     #[arg(long)]
     pub(crate) cached: bool,
-    /// With a collection of Postman: the file of its environment
-    #[arg(long, value_name = "FILE")]
+    /// With a collection of Postman: the file of its environment; with an export of Insomnia: the name of one of its
+    /// environments
+    #[arg(long, value_name = "FILE|NAME")]
     pub(crate) environment: Option<String>,
     /// With a description of an API: one session for each tag or path, or one for all [default: tag]
     #[arg(long, value_name = "BY")]

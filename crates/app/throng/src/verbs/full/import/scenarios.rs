@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use convert::{Conversion, Format, curl, har, jmeter, openapi, postman};
+use convert::{Conversion, Format, curl, har, insomnia, jmeter, openapi, postman};
 use scenario::{Diagnostic, Source};
 
 use crate::args::full::{FileArgs, SessionsArg, Statics};
@@ -39,6 +39,15 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
                 files: &files,
             };
             converted(file, bytes, |source| postman::convert(source, &settings))?
+        }
+        Some(Format::Insomnia) => {
+            let files = source::files_beside(file);
+            let settings = insomnia::Settings {
+                leniency: args.tsung.leniency(),
+                environment: args.environment.as_deref(),
+                files: &files,
+            };
+            converted(file, bytes, |source| insomnia::convert(source, &settings))?
         }
         Some(Format::PostmanEnvironment) => {
             return Err(Failure::hinted(
