@@ -1,6 +1,6 @@
 //! Formats of other tools' files, recognised by what they contain.
 
-use crate::{curl, json};
+use crate::{bruno, curl, json};
 
 /// Beginning of a file in which the root of an XML document, or a line of YAML, is looked for.
 const BEGINNING_BYTES: usize = 64 << 10;
@@ -22,6 +22,8 @@ pub enum Format {
     Postman,
     /// An environment of Postman, which is no scenario.
     PostmanEnvironment,
+    /// Requests of Bruno.
+    Bruno,
     /// An export of Insomnia.
     Insomnia,
     /// A description of an API, OpenAPI 3.
@@ -44,6 +46,9 @@ impl Format {
         let text = std::str::from_utf8(bytes).ok()?;
         if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
             return Some(of_json(text));
+        }
+        if bruno::is_bruno(text) {
+            return Some(Format::Bruno);
         }
         let lines = || text.trim_start_matches('\u{feff}').lines();
         let has_key = |key: &str| {
@@ -104,6 +109,7 @@ mod tests {
             ("# x\nopenapi: 3.1.0\ninfo:\n  title: a\n", Some(Format::OpenApi)),
             ("{\"_type\": \"export\", \"__export_format\": 4}", Some(Format::Insomnia)),
             ("type: collection.insomnia.rest/5.0\nname: x\n", Some(Format::Insomnia)),
+            ("\nmeta {\n  name: x\n}\n", Some(Format::Bruno)),
             ("type: other\nname: x\n", None),
             ("swagger: \"2.0\"\ninfo: {}\n", Some(Format::Swagger)),
             ("# x\n\n$ TOKEN=1 curl -s http://a\n", Some(Format::Curl)),

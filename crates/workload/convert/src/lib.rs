@@ -5,6 +5,7 @@
 //! with its place and is an error unless the caller is [lenient](Leniency). Of each line it remembers where in the
 //! original it came from, so that what the scenario's own check says can be shown there.
 
+pub mod bruno;
 mod collection;
 pub mod curl;
 mod diagnostics;

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
+mod bruno;
 mod collections;
 mod commands;
 mod corpus;
@@ -384,6 +385,11 @@ proptest! {
     #[test]
     fn no_collection_panics(cuts in cuts()) {
         collections::assert_sound(&changed(collections::SHOP, &cuts));
+    }
+
+    #[test]
+    fn no_request_of_bruno_panics(cuts in cuts()) {
+        bruno::assert_sound(&changed(bruno::SHOP, &cuts));
     }
 
     #[test]

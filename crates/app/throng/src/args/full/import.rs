@@ -6,10 +6,11 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// A file that becomes a scenario (a recording of a browser, commands of curl, a collection of Postman, an export
-    /// of Insomnia, a description in OpenAPI, a test plan of JMeter, a Tsung file); a directory of published results; results of JMeter, k6,
-    /// Gatling, Locust, vegeta, hey, oha, h2load, criterion, Google benchmark, pytest-benchmark or HdrHistogram; or, with
-    /// --measure and --unit, files of numbers that another tool measured. - for standard input
+    /// A file that becomes a scenario (a recording of a browser, commands of curl, a collection of Postman, an export of
+    /// Insomnia, requests of Bruno, a description in OpenAPI, a test plan of JMeter, a Tsung file); a directory of
+    /// published results; results of JMeter, k6, Gatling, Locust, vegeta, hey, oha, h2load, criterion, Google benchmark,
+    /// pytest-benchmark or HdrHistogram; or, with --measure and --unit, files of numbers that another tool measured. -
+    /// for standard input
     #[arg(value_name = "FILE|DIR", required = true)]
     pub(crate) what: Vec<String>,
     #[command(flatten)]

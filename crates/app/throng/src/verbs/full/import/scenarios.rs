@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use convert::{Conversion, Format, curl, har, insomnia, jmeter, openapi, postman};
+use convert::{Conversion, Format, bruno, curl, har, insomnia, jmeter, openapi, postman};
 use scenario::{Diagnostic, Source};
 
 use crate::args::full::{FileArgs, SessionsArg, Statics};
@@ -39,6 +39,11 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
                 files: &files,
             };
             converted(file, bytes, |source| postman::convert(source, &settings))?
+        }
+        Some(Format::Bruno) => {
+            let files = source::files_beside(file);
+            let settings = bruno::Settings { leniency: args.tsung.leniency(), files: &files };
+            converted(file, bytes, |source| bruno::convert(source, &settings))?
         }
         Some(Format::Insomnia) => {
             let files = source::files_beside(file);
