@@ -2,8 +2,8 @@
 target.
 
 The target stamps each request when its first byte is read and when its answer is written. What Throng reports as its
-service may be longer by the way between the two, and by nothing else. The way is that of a session that asks the same
-without the work, and pauses where the work would be: a request after a pause, the first of a user, and a large one are longer
+service may be longer by the way between the two, and by nothing else. The way is that of a session with the same
+requests without the work, and pauses where the work would be: a request after a pause, the first of a user, and a large one are longer
 on their way, since processes wake and caches are cold, whatever is computed.
 """
 

@@ -13,6 +13,7 @@ mod buffers;
 pub mod calibrate;
 mod choice;
 mod departures;
+mod flow;
 pub mod forwarder;
 pub mod link;
 pub mod namespace;
@@ -23,11 +24,12 @@ mod sys;
 pub mod table;
 
 pub use choice::{Choice, EmulatorRequest, choose, start};
+pub use flow::Flow;
 pub use forwarder::{Counts, Forwarder, PairCounts, Port};
 pub use link::{Backlog, Fate, Jitter, Link, LinkError, LinkState, Loss, LossReason, Rate};
 pub use namespace::Namespace;
 pub use netem::{Suits, available as netem_available, suits as netem_suits};
-pub use network::{Emulator, Flow, Late, MTU, Network, NetworkCounts, Subnet};
+pub use network::{Emulator, Late, MTU, Network, NetworkCounts, Subnet};
 
 use std::io;
 use std::net::Ipv4Addr;

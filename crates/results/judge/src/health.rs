@@ -118,7 +118,7 @@ pub(crate) fn precision(case: &Case<'_>) -> Vec<Finding> {
         }
         false => {
             let text =
-                format!("not enough was known {at}: {known}; run for longer, or ask for less");
+                format!("not enough was known {at}: {known}; run for longer, or require less precision");
             finding(Severity::Warning, "precision-missed", text)
         }
     };

@@ -57,7 +57,7 @@ fn a_command_is_found_wherever_it_is_printed() {
     let found: Vec<String> = in_page(text).collect();
     let expected = [
         "throng run examples/b.yaml --set x=1",
-        "throng capacity examples/c.yaml     --set 'a=1 2'",
+        "throng capacity examples/c.yaml      --set 'a=1 2'",
     ];
     assert_eq!(found, expected);
     let head = "# Text.\n#     throng experiment examples/d.yaml\nname: d\n";

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use crate::wan::{Forwarder, Link, Namespace, Port, WanError};
+use crate::wan::{Flow, Forwarder, Link, Namespace, Port, WanError};
 
 /// The largest packet of a host, in bytes: Ethernet's.
 pub const MTU: u16 = 1500;
@@ -64,17 +64,6 @@ pub struct NetworkCounts {
     pub late: Option<Late>,
     /// CPU time; `None`: it is not counted.
     pub cpu: Option<Duration>,
-}
-
-/// What one host has sent to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flow {
-    /// The sender's address.
-    pub from: Ipv4Addr,
-    /// The receiver's address.
-    pub to: Ipv4Addr,
-    /// Bytes of packets that departed or will, with IP headers.
-    pub bytes: u64,
 }
 
 /// How late packets were.

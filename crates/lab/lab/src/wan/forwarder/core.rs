@@ -21,8 +21,8 @@ use super::{Port, Task};
 use crate::wan::WanError;
 use crate::wan::buffers::Buffers;
 use crate::wan::departures::Departures;
+use crate::wan::flow::Flow;
 use crate::wan::link::{Fate, Link, LinkState};
-use crate::wan::network::Flow;
 use crate::wan::packet::{self, FRAME_BYTES_MAX, Head, Segments, VNET_BYTES};
 
 /// Frames read from one device, or written, before the loop looks at the others.
