@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::schedule::arrivals::{Arrival, Arrivals};
+use engine::schedule::arrivals::{Arrival, Arrivals, Source};
 use engine::schedule::share::Share;
 use engine::sim::{self, Link, SimRun};
 use plan::{POPULATION, Plan};
@@ -144,6 +144,23 @@ fn each_population_comes_as_if_it_were_alone() {
         users
     };
     assert_eq!(users(&named), users(&plain));
+}
+
+#[test]
+fn a_population_behind_the_others_changes_the_times_of_none() {
+    let due = |second: &str| -> Vec<u64> {
+        let plan = plan(&scenario(&format!(
+            "populations:\n  one: {{ session: buy, arrivals: [ {{ poisson: 9/s, for: 20s }} ] }}\n{second}"
+        )));
+        let of_first =
+            |arrival: &Arrival| matches!(arrival.source, Source::Population { population: 0, .. });
+        let all = Arrivals::new(&plan, Share::new(0, 1));
+        all.filter(of_first).map(|arrival| arrival.due_ns).collect()
+    };
+    let alone = due("");
+    assert!(alone.len() > 100, "{}", alone.len());
+    let second = "  two: { session: work, arrivals: [ { poisson: 3/s, for: 20s } ] }\n";
+    assert_eq!(due(second), alone);
 }
 
 #[test]
