@@ -4,6 +4,8 @@
 //! it is loaded, and finds what can be assigned there as it does in other texts. That line needs `eval`, which is there for
 //! that moment alone.
 
+mod code;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,15 +24,17 @@ const ROOT: &str = "throng:";
 /// The function that each module gets.
 pub(crate) const PROBE: &str = "__throng_probe";
 
-/// Whether a file is a module: by its name, or by a line that begins with `import` or `export`.
+/// Whether a file is a module: by its name, or by a line of code that begins with `import` or `export`.
 pub(crate) fn is_module(file: &ScriptFile) -> bool {
+    const WORDS: [&str; 2] = ["import", "export"];
     let begins = |line: &str, word: &str| {
-        let rest = line.strip_prefix(word);
+        let rest = line.trim_start().strip_prefix(word);
         rest.is_some_and(|rest| rest.starts_with([' ', '\t', '{', '*', '"', '\'']))
     };
-    let mut lines = file.text.lines().map(str::trim_start);
     file.name.ends_with(".mjs")
-        || lines.any(|line| begins(line, "import") || begins(line, "export"))
+        // Most scripts have none of the words.
+        || WORDS.iter().any(|word| file.text.contains(word))
+            && code::of(&file.text).lines().any(|line| WORDS.iter().any(|word| begins(line, word)))
 }
 
 /// A file's name as other modules lead to it: `./a/../b.js` is `b.js`.
@@ -211,10 +215,21 @@ mod tests {
             "import './x.js'",
             "export * from './x.js'",
             "import{x}from'./x.js'",
+            "/* What follows\n is a module. */\nexport const a = 1;",
+            "const a = `${`\n}`}`;\nexport { a };",
         ] {
             assert!(is_module(&file("a.js", text)), "{text}");
         }
-        for text in ["const imports = 1;", "// export a", "exports.a = 1;", "important();", ""] {
+        for text in [
+            "const imports = 1;",
+            "// export a",
+            "exports.a = 1;",
+            "important();",
+            "",
+            "/*\nimport x from './x.js';\n*/\nconst a = 1;",
+            "const a = `\nexport { a };\n`;",
+            "const a = `${1}\nimport a\n`;",
+        ] {
             assert!(!is_module(&file("a.js", text)), "{text}");
         }
         assert!(is_module(&file("a.mjs", "")));
