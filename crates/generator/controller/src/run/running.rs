@@ -26,8 +26,9 @@ use super::merge::{Interval, Merger};
 use super::once::TeardownLoop;
 use super::outside::Outside;
 use super::recording::Recording;
+use super::starts::{self, LastSessions};
 use super::tick::{self, Tick};
-use super::{Control, pause, starts};
+use super::{Control, pause};
 
 /// The longest wait for the loops before everything else is looked at.
 const POLL: Duration = Duration::from_millis(50);
@@ -76,6 +77,8 @@ struct Progress {
     stopped_ns: Option<u64>,
     /// Phases whose start is in the events.
     phases_started: usize,
+    /// The sessions of the last phase.
+    last_sessions: LastSessions,
     draining: bool,
     /// Totals of the run.
     counts: Counts,
@@ -95,6 +98,7 @@ impl Progress {
             has_until_ended: false,
             stopped_ns: None,
             phases_started: 0,
+            last_sessions: LastSessions::default(),
             draining: false,
             counts: Counts::default(),
             ended_ns: 0,
@@ -387,7 +391,10 @@ impl Running {
         let Some(what) = look.filter(|_| !self.stop.is_draining()) else {
             return Ok(());
         };
-        if interval.row.end_ns < self.plan.end_ns() {
+        // A run that is about to end by itself is not cut short.
+        let is_ending = self.merger.running().is_empty()
+            || self.progress.last_sessions.are_over(&self.plan, &interval.row);
+        if interval.row.end_ns < self.plan.end_ns() && !is_ending {
             // If another controller has ended the load, the seconds up to then are seen again, and later.
             let now_ns = self.now_ns();
             let now_ns = self.deals.load_end_ns().map_or(now_ns, |at_ns| at_ns.min(now_ns));
@@ -418,6 +425,7 @@ impl Running {
         self.progress.counts.merge(&interval.counts);
         self.progress.ended_ns = interval.row.end_ns;
         self.progress.users = interval.row.users;
+        self.progress.last_sessions.add(&self.plan, &interval.row);
         self.outside.report_crowd(&interval.row);
         self.check_aborts(&interval)?;
         self.check_until(&interval)?;

@@ -31,6 +31,39 @@ pub(crate) fn has_begun(phase: &Phase, at_ns: u64, stopped_ns: Option<u64>) -> b
     phase.start_ns <= at_ns && stopped_ns.is_none_or(|stopped_ns| phase.start_ns < stopped_ns)
 }
 
+/// The sessions that the users of the last phase have begun so far.
+#[derive(Debug, Default)]
+pub(crate) struct LastSessions {
+    /// Users that started, each as often as it began a session.
+    started: u64,
+    /// Those of them that began a further one.
+    repeated: u64,
+}
+
+impl LastSessions {
+    /// Adds an interval, if it is one of the last phase.
+    pub(crate) fn add(&mut self, plan: &Plan, row: &SeriesRow) {
+        if plan.phases.last().is_some_and(|last| row.start_ns >= last.start_ns) {
+            self.started += row.users_started;
+            self.repeated += row.users_repeated;
+        }
+    }
+
+    /// True if a number of sessions was to begin, and no further one will: all have begun by the end of this interval, or
+    /// their users have left. Such a run ends by itself.
+    pub(crate) fn are_over(&self, plan: &Plan, row: &SeriesRow) -> bool {
+        let last = plan.phases.last().filter(|_| plan.populations.is_empty());
+        let Some((last, planned)) = last.and_then(|last| Some((last, last.sessions_planned()?)))
+        else {
+            return false;
+        };
+        // Single users that start meanwhile are none of its own.
+        let first = self.started.saturating_sub(self.repeated).min(last.users_planned() as u64);
+        let have_left = self.started > 0 && row.users == 0;
+        have_left || first + self.repeated >= planned
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +100,36 @@ mod tests {
         // Or operations in flight take longer.
         assert_eq!(due(row(1_000, 2_000, 4), Some(1_400)), 5);
         assert_eq!(due(row(1_500, 2_000, 0), Some(1_400)), 1);
+    }
+
+    #[test]
+    fn sessions_are_over_when_all_have_begun_or_their_users_have_left() {
+        const S: u64 = 1_000_000_000;
+        let text = "target: http://127.0.0.1:1\nsessions: { one: [ { get: / } ] }\n\
+                    arrivals: [ { hold: 1s }, { users: 3, iterations: 10, for: 9s } ]\n";
+        let plan = crate::testing::plan(text);
+        let row = |second: u64, users_started, users_repeated, users| SeriesRow {
+            start_ns: second * S,
+            end_ns: (second + 1) * S,
+            users_started,
+            users_repeated,
+            users,
+            ..SeriesRow::default()
+        };
+        let is_over = |rows: &[SeriesRow]| {
+            let mut sessions = LastSessions::default();
+            rows.iter().for_each(|row| sessions.add(&plan, row));
+            sessions.are_over(&plan, &rows[rows.len() - 1])
+        };
+        // A user with a time of its own is there before.
+        assert!(!is_over(&[row(0, 1, 0, 0)]));
+        let begun = [row(0, 1, 0, 1), row(1, 6, 3, 3), row(2, 3, 3, 3)];
+        assert!(!is_over(&begun));
+        assert!(is_over(&[&begun[..], &[row(3, 1, 1, 3)]].concat()));
+        assert!(is_over(&[&begun[..], &[row(3, 0, 0, 0)]].concat()));
+        // Without a number of sessions, none is the last.
+        let plan = self::plan();
+        assert!(!LastSessions::default().are_over(&plan, &row(3, 0, 0, 0)));
     }
 
     #[test]
