@@ -149,5 +149,28 @@ mod tests {
         assert_eq!(limit.hint.unwrap(), "write a number, like 20 €, or without the unit");
         assert_eq!(error("share(cheap) > 0.9").code, "bad-limit");
         assert_eq!(error("sum(nothing) < 3").message, "there is no figure `sum`");
+        let text = "sum(orders, population=a) < 3";
+        let tags = error(text);
+        assert_eq!(tags.message, "`orders` is a metric, and metrics have no tags");
+        assert_eq!(
+            (&text[tags.span], tags.hint.as_deref()),
+            ("population=a", Some("write sum(orders)"))
+        );
+        assert_eq!(error("p95(\"basket\", a=b) < 3").hint.unwrap(), "write p95(\"basket\")");
+    }
+
+    #[test]
+    fn a_unit_may_be_called_as_what_is_before_a_phase() {
+        const WIDTH: [MetricName<'static>; 1] =
+            [MetricName { name: "width", kind: MetricKind::Quantity, unit: "in" }];
+        let parsed = |text: &str| {
+            let threshold = names(&WIDTH).threshold(text).unwrap();
+            (threshold.figure.phase(), threshold.limit)
+        };
+        assert_eq!(parsed("max(width) < 5 in in hold"), (Some(1), 5.0));
+        assert_eq!(parsed("max(width) < 5 in hold"), (Some(1), 5.0));
+        assert_eq!(parsed("max(width) < 5 in"), (None, 5.0));
+        let error = names(&WIDTH).threshold("max(width) < 5 in in hodl").unwrap_err();
+        assert_eq!(error.message, "there is no phase `hodl`");
     }
 }

@@ -126,28 +126,30 @@ impl Names<'_> {
         text: &str,
         right: Range<usize>,
     ) -> Result<(Range<usize>, Option<InPhase>), FigureError> {
-        let mut places = text[right.clone()].match_indices(" in ").map(|(at, _)| at);
-        let Some(found) = places.find(|at| !inside_parentheses(text, right.start + at)) else {
+        // Units may be called `in`, too, and names of phases may have the word.
+        let behind = &text[right.clone()];
+        let places = behind.match_indices(" in").map(|(at, _)| at);
+        let places = places.filter(|at| behind[at + 3..].starts_with(' '));
+        let places = places.filter(|at| !inside_parentheses(text, right.start + at));
+        let places: Vec<usize> = places.collect();
+        let written_at = |at: usize| trimmed(text, right.start + at + 4..right.end);
+        let name_at = |written: &Range<usize>| text[written.clone()].trim_matches('"');
+        let found = places.iter().find_map(|&at| {
+            let written = written_at(at);
+            let phase = self.phases.iter().position(|&phase| phase == name_at(&written))?;
+            Some((trimmed(text, right.start..right.start + at), (phase, written)))
+        });
+        if let Some((value, phase)) = found {
+            return Ok((value, Some(phase)));
+        }
+        let Some(&at) = places.last() else {
             return Ok((right, None));
         };
-        let value = trimmed(text, right.start..right.start + found);
-        let written = trimmed(text, right.start + found + 4..right.end);
-        let name = text[written.clone()].trim_matches('"');
-        match self.phases.iter().position(|&phase| phase == name) {
-            Some(phase) => Ok((value, Some((phase, written)))),
-            None => {
-                let message = format!("there is no phase `{name}`");
-                let known = self.phases.iter().copied();
-                Err(FigureError::unknown(
-                    UNKNOWN_PHASE,
-                    written,
-                    message,
-                    name,
-                    "the phases are",
-                    known,
-                ))
-            }
-        }
+        let written = written_at(at);
+        let name = name_at(&written);
+        let message = format!("there is no phase `{name}`");
+        let known = self.phases.iter().copied();
+        Err(FigureError::unknown(UNKNOWN_PHASE, written, message, name, "the phases are", known))
     }
 
     pub(super) fn figure_at(
@@ -206,6 +208,12 @@ impl Names<'_> {
         if let Some((metric, found)) = self.metric_in(&written[open..]) {
             let (stat, unit) = metrics::stat(found, &text[name_span.clone()], name_span)?;
             return Ok((Figure::Metric { stat, metric, phase }, unit));
+        }
+        if let Some((at, name)) = self.metric_with_tags(&written[open..]) {
+            let place = trimmed(text, span.start + open + at..span.end - 1);
+            let message = format!("`{name}` is a metric, and metrics have no tags");
+            let hint = format!("write {}({name})", &text[name_span]);
+            return Err(FigureError::new(place, message).hint(hint));
         }
         // Sessions have no errors of their own.
         let name_of_stat = match (&text[name_span.clone()], self.is_of_sessions(&written[open..])) {
@@ -282,9 +290,23 @@ impl Names<'_> {
     /// The metric whose name stands in these brackets, in quotes or not.
     fn metric_in(&self, brackets: &str) -> Option<(MetricId, &MetricName<'_>)> {
         let inner = brackets.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'))?;
-        let name = tags::unquoted(inner.trim());
+        self.metric_called(inner)
+    }
+
+    fn metric_called(&self, written: &str) -> Option<(MetricId, &MetricName<'_>)> {
+        let name = tags::unquoted(written.trim());
         let mut metrics = (0..).map(MetricId).zip(self.metrics);
         metrics.find(|(_, metric)| metric.name == name)
+    }
+
+    /// The metric behind whose name tags stand in these brackets, as it is written, and where the tags begin.
+    fn metric_with_tags<'w>(&self, brackets: &'w str) -> Option<(usize, &'w str)> {
+        let inner = brackets.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'))?;
+        let commas = inner.match_indices(',').map(|(at, _)| at);
+        let mut commas = commas.filter(|&at| !inside_quotes(inner, at));
+        let at = commas.next().filter(|&at| tags::are(&inner[at + 1..]))?;
+        self.metric_called(&inner[..at])?;
+        Some((at + 2, inner[..at].trim()))
     }
 
     /// The measures called this: one, several that share their name, or those with tags.
