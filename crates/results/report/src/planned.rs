@@ -36,7 +36,10 @@ pub fn planned(plan: &Plan, columns: usize, style: Style) -> String {
 
 fn rendered(all: &[Arriving<'_>], columns: usize, style: Style) -> String {
     let room = columns.saturating_sub(INDENT.len()).max(1);
-    let said = all.iter().flat_map(|arriving| {
+    // A population may consist of single users.
+    let is_said =
+        |arriving: &&Arriving<'_>| arriving.population.is_empty() || !arriving.phases.is_empty();
+    let said = all.iter().filter(is_said).flat_map(|arriving| {
         let of = match arriving.population {
             "" => String::new(),
             name => format!(" of {name}"),

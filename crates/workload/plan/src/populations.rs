@@ -18,6 +18,8 @@ pub struct NamedPopulation {
     pub name: String,
     /// In order, gapless from 0.
     pub phases: Vec<Phase>,
+    /// How many of [`Plan::singles`] are its users.
+    pub singles_count: u64,
 }
 
 impl Plan {

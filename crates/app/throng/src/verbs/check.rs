@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use plan::{Phase, PhaseKind, Plan};
+use plan::{NamedPopulation, Phase, PhaseKind, Plan};
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure, print_text};
@@ -23,6 +23,20 @@ fn sessions_in_all(sessions: Option<u64>) -> String {
     })
 }
 
+/// A population's length, users and sessions, as far as they are known.
+fn population_line(population: &NamedPopulation) -> String {
+    let NamedPopulation { name, phases, singles_count } = population;
+    let length = phases.last().map_or_else(String::new, |last| units::span(last.end_ns()) + ", ");
+    let users: f64 = phases.iter().map(Phase::users_planned).sum();
+    let users = units::about(users + *singles_count as f64);
+    let own = phases.iter().filter(|phase| !matches!(phase.kind, PhaseKind::Hold));
+    let sessions: Option<u64> = own.map(Phase::sessions_planned).sum();
+    // The sum of none is known, but nothing.
+    let sessions = sessions.filter(|sessions| *sessions > 0);
+    let sessions = sessions_in_all(sessions.map(|sessions| sessions + singles_count));
+    format!("  population {name}: {length}{users} users{sessions}")
+}
+
 /// Description of the planned run in a few lines.
 fn describe(name: &str, plan: &Plan) -> String {
     let users = units::about(plan.users_planned());
@@ -37,19 +51,7 @@ fn describe(name: &str, plan: &Plan) -> String {
         let _ = writeln!(text, "  phase {}: {length}, {users} users{sessions}", phase.name);
     }
     for population in plan.populations.iter().filter(|population| !population.name.is_empty()) {
-        let users: f64 = population.phases.iter().map(Phase::users_planned).sum();
-        let length = population.phases.last().map_or(0, Phase::end_ns);
-        let phases = population.phases.iter();
-        let phases = phases.filter(|phase| !matches!(phase.kind, PhaseKind::Hold));
-        let sessions: Option<u64> = phases.map(Phase::sessions_planned).sum();
-        let _ = writeln!(
-            text,
-            "  population {}: {}, {} users{}",
-            population.name,
-            units::span(length),
-            units::about(users),
-            sessions_in_all(sessions)
-        );
+        let _ = writeln!(text, "{}", population_line(population));
     }
     for region in &plan.regions {
         let total: f64 = plan.regions.iter().map(|region| region.share).sum();
@@ -94,4 +96,16 @@ fn describe(name: &str, plan: &Plan) -> String {
         let _ = writeln!(text, "  probe: {} of {}", probe.kind.word(), probe.source());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_population_of_single_users_has_no_number_of_sessions() {
+        let singles =
+            NamedPopulation { name: "a".to_owned(), phases: Vec::new(), singles_count: 2 };
+        assert_eq!(population_line(&singles), "  population a: 2 users");
+    }
 }

@@ -286,9 +286,11 @@ impl Checker<'_> {
                 timeline = self.arrivals(node, population.place, timeline);
             }
             draws += timeline.phases.len();
+            let singles_count = timeline.singles.len() as u64;
             all.singles.extend(timeline.singles);
             let name = population.name.clone();
-            all.populations.push(NamedPopulation { name, phases: timeline.phases });
+            let phases = timeline.phases;
+            all.populations.push(NamedPopulation { name, phases, singles_count });
         }
         all.singles.sort_by_key(|single| single.due_ns);
         all.phases = phases_of_run(&all.populations);

@@ -53,6 +53,8 @@ fn each_population_has_its_own_sessions_and_tags() {
     let populations = &plan.populations;
     let names: Vec<&str> = populations.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["browsers", "robots", "clerks"]);
+    let singles: Vec<u64> = populations.iter().map(|one| one.singles_count).collect();
+    assert_eq!(singles, [0, 0, 1]);
     assert_eq!(populations[0].phases[0].weights, Some(vec![3.0, 0.0, 1.0, 0.0, 0.0]));
     assert_eq!(populations[1].phases[1].session, Some(SessionId(1)));
     assert_eq!(populations[2].phases[0].session, Some(SessionId(3)));
