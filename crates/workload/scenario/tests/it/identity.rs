@@ -218,7 +218,7 @@ fn overrides_that_reach_secret_places_are_known() {
                     - get: \"/${n}\"\n      headers: { authorization: \"${auth}\", x-n: \"${n}\" }\n      \
                     cookies: { sid: \"${sid}\" }\n    - { get: /, headers: { X-Api-Key: \"${key}\" } }\n    \
                     - { get: /, headers: { x: \"${password}\", cookie: theme=dark } }\n";
-    let params = "params: { n: 1, base: a, tok: \"${base}\", sid: s, key: k, password: p }\n";
+    let params = "options: { cookies: true }\nparams: { n: 1, base: a, tok: \"${base}\", sid: s, key: k, password: p }\n";
     let text =
         format!("target: http://127.0.0.1/\n{params}{sessions}arrivals: [ {{ hold: 1s }} ]\n");
     for (set, is_secret) in [
