@@ -397,7 +397,9 @@ impl Running {
         if interval.row.end_ns < self.plan.end_ns() && !is_ending {
             // If another controller has ended the load, the seconds up to then are seen again, and later.
             let now_ns = self.now_ns();
-            let now_ns = self.deals.load_end_ns().map_or(now_ns, |at_ns| at_ns.min(now_ns));
+            let ended_ns = self.deals.load_end_ns();
+            let now_ns =
+                ended_ns.map_or(now_ns, |at_ns| at_ns.min(now_ns).max(interval.row.end_ns));
             self.progress.has_until_ended = true;
             let stopped_ns = *self.progress.stopped_ns.get_or_insert(now_ns);
             self.journal.end_load(stopped_ns);

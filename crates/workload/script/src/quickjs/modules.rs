@@ -33,8 +33,8 @@ pub(crate) fn is_module(file: &ScriptFile) -> bool {
     };
     file.name.ends_with(".mjs")
         // Most scripts have none of the words.
-        || WORDS.iter().any(|word| file.text.contains(word))
-            && code::of(&file.text).lines().any(|line| WORDS.iter().any(|word| begins(line, word)))
+        || WORDS.iter().any(|&word| file.text.contains(word))
+            && code::of(&file.text).lines().any(|line| WORDS.iter().any(|&word| begins(line, word)))
 }
 
 /// A file's name as other modules lead to it: `./a/../b.js` is `b.js`.
