@@ -1,6 +1,8 @@
 //! The lab's name server (RFC 1035): on each host at the same address of loopback, so that it knows the region of each
 //! query.
 
+mod delays;
+
 use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -8,8 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::clock::rest;
+use crate::clock::now;
+use crate::events::Events;
 use crate::wan::Namespace;
+use delays::{DelayedReply, Delays};
 use simple_dns::rdata::{A, RData};
 use simple_dns::{CLASS, Packet, PacketFlag, QTYPE, RCODE, ResourceRecord, TYPE};
 
@@ -24,6 +28,10 @@ const MESSAGE_BYTES: usize = 512;
 const ADDRESSES_MAX: usize = 20;
 /// How often a server looks whether it is to end.
 const POLL: Duration = Duration::from_millis(500);
+/// Most replies of all servers that wait for their decisions.
+const WAITING_MAX: usize = 16 * 1024;
+/// Stack of a thread.
+const STACK_BYTES: usize = 256 << 10;
 
 /// The answer to a question for a name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +52,9 @@ pub(crate) type Resolve = dyn Fn(&str, usize) -> Option<Addresses> + Send + Sync
 pub(crate) struct NameServers {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
+    delays: Arc<Delays>,
+    /// Sends the replies that wait.
+    sender: Option<JoinHandle<()>>,
 }
 
 impl NameServers {
@@ -54,19 +65,27 @@ impl NameServers {
     pub(crate) fn start(
         hosts: &[(Arc<Namespace>, usize)],
         resolve: &Arc<Resolve>,
+        events: &Arc<Events>,
     ) -> std::io::Result<NameServers> {
         let stop = Arc::new(AtomicBool::new(false));
+        let delays = Arc::new(Delays::new(WAITING_MAX, Arc::clone(events)));
         let mut threads = Vec::new();
         for (namespace, region) in hosts {
             let socket = namespace.run(|| UdpSocket::bind((ADDRESS, PORT)))??;
             socket.set_read_timeout(Some(POLL))?;
+            let socket = Arc::new(socket);
             let stop = Arc::clone(&stop);
             let resolve = Arc::clone(resolve);
+            let delays = Arc::clone(&delays);
             let region = *region;
-            let thread = std::thread::Builder::new().stack_size(256 << 10);
-            threads.push(thread.spawn(move || serve(&socket, region, &stop, &*resolve))?);
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+            let serve = move || serve(&socket, region, &stop, &*resolve, &delays);
+            threads.push(thread.spawn(serve)?);
         }
-        Ok(NameServers { stop, threads })
+        let own = Arc::clone(&delays);
+        let sender = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let sender = sender.spawn(move || own.send_all())?;
+        Ok(NameServers { stop, threads, delays, sender: Some(sender) })
     }
 }
 
@@ -76,10 +95,20 @@ impl Drop for NameServers {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
+        self.delays.end();
+        if let Some(sender) = self.sender.take() {
+            let _ = sender.join();
+        }
     }
 }
 
-fn serve(socket: &UdpSocket, region: usize, stop: &AtomicBool, resolve: &Resolve) {
+fn serve(
+    socket: &Arc<UdpSocket>,
+    region: usize,
+    stop: &AtomicBool,
+    resolve: &Resolve,
+    delays: &Delays,
+) {
     let mut buffer = [0; MESSAGE_BYTES];
     while !stop.load(Ordering::Relaxed) {
         let Ok((length, from)) = socket.recv_from(&mut buffer) else {
@@ -91,23 +120,18 @@ fn serve(socket: &UdpSocket, region: usize, stop: &AtomicBool, resolve: &Resolve
             decision.set(found.decision);
             Some(found)
         };
-        if let Some(reply) = reply(&buffer[..length], &resolve) {
-            send_after(decision.get(), socket, reply, from);
+        let Some(message) = reply(&buffer[..length], &resolve) else {
+            continue;
+        };
+        let decision = decision.get();
+        if decision.is_zero() {
+            send(socket, &message, from);
+        } else {
+            // Others are answered meanwhile.
+            let reply = DelayedReply { socket: Arc::clone(socket), message, to: from };
+            delays.add(now() + decision, reply);
         }
     }
-}
-
-/// Sends a reply once it has been decided; others are answered meanwhile.
-fn send_after(decision: Duration, socket: &UdpSocket, reply: Vec<u8>, to: SocketAddr) {
-    let apart = (!decision.is_zero()).then(|| socket.try_clone().ok()).flatten();
-    let Some(own) = apart else {
-        return send(socket, &reply, to);
-    };
-    // Without a thread the client asks again.
-    let _ = std::thread::Builder::new().stack_size(256 << 10).spawn(move || {
-        rest(decision);
-        send(&own, &reply, to);
-    });
 }
 
 /// Sends a reply; a client that has gone does not get it.

@@ -89,7 +89,7 @@ impl System {
         }
         let directory = Directory::new(file, plans, password, beside, certificate);
         let directory = Arc::new(directory);
-        let names = start_names(&hosts, &directory)?;
+        let names = start_names(&hosts, &directory, &events)?;
         let site = Site::new(hosts, Arc::clone(&directory), Arc::clone(&events), folder.clone());
         let site = Arc::new(site);
         let system = System {
@@ -377,12 +377,16 @@ fn set(namespace: &Namespace, setting: &str, value: &str) -> io::Result<()> {
     namespace.run(|| fs::write(path, value))?
 }
 
-fn start_names(hosts: &[Host], directory: &Arc<Directory>) -> Result<NameServers, SystemError> {
+fn start_names(
+    hosts: &[Host],
+    directory: &Arc<Directory>,
+    events: &Arc<Events>,
+) -> Result<NameServers, SystemError> {
     let at = hosts.iter().map(|host| (Arc::clone(&host.namespace), usize::from(host.plan.place)));
     let at: Vec<_> = at.collect();
     let directory = Arc::clone(directory);
     let resolve: Arc<Resolve> = Arc::new(move |name, region| directory.resolve(name, region));
-    NameServers::start(&at, &resolve).map_err(io_error("start a name server"))
+    NameServers::start(&at, &resolve, events).map_err(io_error("start a name server"))
 }
 
 /// Contents of the resolver's file on all hosts.
