@@ -1,16 +1,17 @@
 //! Commands on our examples that documents and the heads of examples print get as far as their plan.
 //!
 //! Whatever would take time or root is checked instead: `run` and `try` as `check`, `lab run` and `lab up` as `lab check`,
-//! `experiment` and `capacity` with `--plan`.
+//! `experiment` and `capacity` with `--plan`. `duet` finds another duet where it would put its own, which it looks for once
+//! its scenarios are compiled and a pair fits into its budget.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{Ended, Space, plain, root};
 
-/// Fewer commands mean that this test does not find them.
-const COMMANDS_MIN: usize = 40;
+/// Fewer commands that are tried mean that this test does not find them.
+const COMMANDS_MIN: usize = 80;
 /// What scripts such as `examples/market/up` set.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("MARKET_API_1", "http://127.0.0.1:1/"),
@@ -37,16 +38,30 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 #[test]
 fn printed_commands_get_as_far_as_their_plan() {
     let commands = printed();
-    assert!(commands.len() >= COMMANDS_MIN, "only {} commands: {commands:#?}", commands.len());
     let space = Space::new();
+    std::fs::create_dir(space.path("duet")).unwrap();
+    space.file("duet/duet.json", "");
+    let mut verbs = BTreeMap::new();
     for printed in &commands {
         let Some(command) = Planned::parse(printed) else {
             continue;
         };
+        *verbs.entry(command.args[0].clone()).or_insert(0) += 1;
         let ended = Ended::of(&mut command.command(&space));
+        let is_planned = match command.output {
+            Some(Output::Duet) => {
+                ended.code == Some(73) && ended.err.contains("holds a duet already")
+            }
+            _ => ended.code == Some(0),
+        };
         // A setting of the command that changes nothing is one that it should not have.
         let is_idle = ended.err.contains("is never used");
-        assert!(ended.code == Some(0) && !is_idle, "{printed}\n{}{}", ended.out, ended.err);
+        assert!(is_planned && !is_idle, "{printed}\n{}{}", ended.out, ended.err);
+    }
+    let tried: usize = verbs.values().sum();
+    assert!(tried >= COMMANDS_MIN, "only {tried} of {} were tried: {verbs:?}", commands.len());
+    for verb in ["check", "capacity", "duet", "experiment", "lab"] {
+        assert!(verbs.contains_key(verb), "no {verb} was tried: {verbs:?}");
     }
 }
 
@@ -138,8 +153,15 @@ fn words(command: &str) -> Vec<String> {
 /// What shows that a command is accepted.
 struct Planned {
     args: Vec<String>,
-    /// True if it takes a directory of its own.
-    has_directory: bool,
+    /// The directory that it takes.
+    output: Option<Output>,
+}
+
+/// A directory in which a command writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Experiment,
+    Duet,
 }
 
 impl Planned {
@@ -152,6 +174,7 @@ impl Planned {
             ["capacity", rest @ ..] => (&["capacity", "--plan"], rest),
             ["experiment", "--analyze", ..] => (&[], &args),
             ["experiment", rest @ ..] => (&["experiment", "--plan"], rest),
+            ["duet", rest @ ..] => (&["duet"], rest),
             ["lab", "run" | "up" | "check", rest @ ..] => (&["lab", "check"], rest),
             _ => return None,
         };
@@ -161,15 +184,24 @@ impl Planned {
             false => rest.to_vec(),
         };
         let args = verb.iter().chain(&rest).map(|word| (*word).to_owned()).collect();
-        Some(Planned { args, has_directory: verb.first() == Some(&"experiment") })
+        let output = match verb.first() {
+            Some(&"experiment") => Some(Output::Experiment),
+            Some(&"duet") => Some(Output::Duet),
+            _ => None,
+        };
+        Some(Planned { args, output })
     }
 
     fn command(&self, space: &Space) -> Command {
         let mut command = plain(Command::new(env!("CARGO_BIN_EXE_throng")));
         command.args(&self.args).current_dir(root());
         command.envs(ENVIRONMENT.iter().copied());
-        if self.has_directory {
-            command.arg("--dir").arg(space.path("experiment"));
+        let directory = self.output.map(|output| match output {
+            Output::Experiment => "experiment",
+            Output::Duet => "duet",
+        });
+        if let Some(directory) = directory {
+            command.arg("--dir").arg(space.path(directory));
         }
         command
     }
