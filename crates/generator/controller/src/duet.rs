@@ -29,7 +29,7 @@ pub use state::{BlockRecord, BlockRole, DUET_FILE, DuetState, DuetTarget};
 /// This number of consecutive pairs that failed ends the duet: the next ones would fail as well.
 const FAILURES_MAX: u32 = 3;
 /// Pairs of a duet at most: the evidence is computed from all of them after each.
-const PAIRS_MAX: u64 = 2_000;
+pub const PAIRS_MAX: u64 = 2_000;
 /// Distance of the seeds of pairs of the old target with itself from those of the others.
 const SELF_SEEDS: u64 = 1 << 32;
 

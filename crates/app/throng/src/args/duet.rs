@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use compare::Primary;
+use controller::duet::PAIRS_MAX;
 
 use super::compare::{TimeArg, parse_alpha, parse_detect, parse_primary};
 use super::{DurableArgs, SetArgs};
@@ -37,7 +38,7 @@ pub(crate) struct DuetArgs {
     /// How the blocks of a pair follow each other. The order is drawn for each pair
     #[arg(long, value_enum, default_value = "abba")]
     pub(crate) interleave: InterleaveArg,
-    /// Stop once it is `decided`, or after this number of pairs
+    /// Stop once it is `decided`, or after this number of pairs, at most 2,000
     #[arg(long, value_name = "decided|N", default_value = "decided", value_parser = parse_until)]
     pub(crate) until: Until,
     /// Begin no pair that would end after this time
@@ -134,7 +135,8 @@ pub(crate) enum Until {
 fn parse_until(text: &str) -> Result<Until, String> {
     match text {
         "decided" => Ok(Until::Decided),
-        number => match number.parse() {
+        number => match number.parse::<u64>() {
+            Ok(pairs) if pairs > PAIRS_MAX => Err(format!("a duet has at most {PAIRS_MAX} pairs")),
             Ok(pairs) if pairs > 0 => Ok(Until::Pairs(pairs)),
             _ => Err("expected `decided` or a number of pairs, such as 20".to_owned()),
         },
@@ -150,5 +152,8 @@ mod tests {
         assert_eq!(parse_until("decided"), Ok(Until::Decided));
         assert_eq!(parse_until("20"), Ok(Until::Pairs(20)));
         assert!(parse_until("0").is_err() && parse_until("soon").is_err());
+        // No duet has more: whoever asks for them learns it before.
+        assert_eq!(parse_until("2000"), Ok(Until::Pairs(PAIRS_MAX)));
+        assert_eq!(parse_until("2001"), Err("a duet has at most 2000 pairs".to_owned()));
     }
 }
