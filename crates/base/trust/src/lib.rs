@@ -18,7 +18,7 @@ use rustls::{
     CertificateError, DigitallySignedStruct, Error, InvalidMessage, RootCertStore, SignatureScheme,
 };
 use serde::{Deserialize, Serialize};
-pub use urls::{MysqlUrl, PostgresUrl, SslMode, UrlError, decoded, redis_url};
+pub use urls::{MysqlUrl, PostgresUrl, SslMode, UrlError, decoded, decoded_strictly, redis_url};
 
 /// The library's name for the fault of a certificate without extensions, as OpenSSL makes them unless some are wanted.
 const OF_OLD_VERSION: &str = "UnsupportedCertVersion";

@@ -159,23 +159,45 @@ fn take<const N: usize>(url: &str, names: [&str; N]) -> (String, [Option<String>
 /// A part of a URL with `%2F` as `/`; what is no such escape stays.
 #[must_use]
 pub fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let digits = behind.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        let digits = digits.filter(|two| two.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        match digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = behind;
+    String::from_utf8_lossy(&Unescaped::parse(text).bytes).into_owned()
+}
+
+/// The same of a part in which each `%` begins an escape; `None`: one does not, or the result is no UTF-8.
+#[must_use]
+pub fn decoded_strictly(text: &str) -> Option<String> {
+    let Unescaped { bytes, is_valid } = Unescaped::parse(text);
+    String::from_utf8(bytes).ok().filter(|_| is_valid)
+}
+
+/// The bytes of a part of a URL (RFC 3986, section 2.1).
+struct Unescaped {
+    bytes: Vec<u8>,
+    /// Whether each `%` begins an escape.
+    is_valid: bool,
+}
+
+impl Unescaped {
+    fn parse(text: &str) -> Unescaped {
+        let mut bytes = Vec::with_capacity(text.len());
+        let mut is_valid = true;
+        let mut rest = text.as_bytes();
+        while let [first, behind @ ..] = rest {
+            let digits = behind.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+            let digits = digits.filter(|two| two.bytes().all(|digit| digit.is_ascii_hexdigit()));
+            match digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+                Some(byte) if *first == b'%' => {
+                    bytes.push(byte);
+                    rest = &behind[2..];
+                }
+                _ => {
+                    is_valid &= *first != b'%';
+                    bytes.push(*first);
+                    rest = behind;
+                }
             }
         }
+        Unescaped { bytes, is_valid }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
@@ -203,6 +225,21 @@ mod tests {
         assert_eq!(parse("?sslmode=allow"), Err(UrlError::Mode));
         for query in ["?sslrootcert=ca", "?sslrootcert=ca&sslmode=prefer"] {
             assert_eq!(parse(query), Err(UrlError::RootWithoutMode), "{query}");
+        }
+    }
+
+    #[test]
+    fn bad_escapes_stay_or_are_refused() {
+        for (text, plain, strict) in [
+            ("a%2Fb%3a", "a/b:", true),
+            ("100%", "100%", false),
+            ("%zz", "%zz", false),
+            ("%+f", "%+f", false),
+            ("%c3%a4", "\u{e4}", true),
+            ("%e4", "\u{fffd}", false),
+        ] {
+            assert_eq!(decoded(text), plain);
+            assert_eq!(decoded_strictly(text), strict.then(|| plain.to_owned()), "{text}");
         }
     }
 

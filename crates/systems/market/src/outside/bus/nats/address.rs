@@ -66,7 +66,8 @@ impl NatsAddress {
             .then(|| trust::client_config(Verify::All, &pems, None))
             .transpose()
             .map_err(|error| refused(error.to_string()))?;
-        let part = |part| decoded(part).ok_or_else(|| refused("bad % in it".to_owned()));
+        let part =
+            |part| trust::decoded_strictly(part).ok_or_else(|| refused("bad % in it".to_owned()));
         let login = match (server.username(), server.password()) {
             (None, None) => Login::Nobody,
             (Some(token), None) => Login::Token(part(token)?),
@@ -120,23 +121,6 @@ fn shown(url: &str) -> String {
     };
     let host = host.split(['/', '?', '#']).next().unwrap_or_default();
     format!("{scheme}://{user}{host}")
-}
-
-/// The text of a part of a URL (RFC 3986, section 2.1); `None` if it has none.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, behind)) = rest.split_first() {
-        if byte == b'%' {
-            let digits = std::str::from_utf8(behind.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &behind[2..];
-        } else {
-            bytes.push(byte);
-            rest = behind;
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
