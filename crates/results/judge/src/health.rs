@@ -117,8 +117,9 @@ pub(crate) fn precision(case: &Case<'_>) -> Vec<Finding> {
             finding(Severity::Good, "precision-reached", text)
         }
         false => {
-            let text =
-                format!("not enough was known {at}: {known}; run for longer, or require less precision");
+            let text = format!(
+                "not enough was known {at}: {known}; run for longer, or require less precision"
+            );
             finding(Severity::Warning, "precision-missed", text)
         }
     };

@@ -180,8 +180,8 @@ mod tests {
         let long = [&[0x82, 0x7e, 0x01, 0x00][..], &[7; 256]].concat();
         let longer = [&[0x82, 0x7f, 0, 0, 0, 0, 0, 1, 0, 0][..], &[7; 65_536]].concat();
         for piece in [1, 2, 5, usize::MAX] {
-            assert_eq!(messages(&masked, piece, 100), [hello.clone()]);
-            assert_eq!(messages(&plain, piece, 100), [hello.clone()]);
+            assert_eq!(messages(&masked, piece, 100), std::slice::from_ref(&hello));
+            assert_eq!(messages(&plain, piece, 100), std::slice::from_ref(&hello));
             let between = [&first[..], &ping, &second].concat();
             assert_eq!(messages(&between, piece, 100), [message(9, b"Hello"), hello.clone()]);
             assert_eq!(messages(&long, piece, 1000), [message(2, &[7; 256])]);

@@ -176,7 +176,9 @@ fn the_figures_of_a_result_are_json() {
     let mut rng = Rng::new(3, 51, Purpose::Value);
     let mut duet = Duet::new(settings());
     // A step may be decided before its interval has two bounds.
-    (0..40).for_each(|number| duet.add(&pair(&mut rng, number, &planted)));
+    for number in 0..40 {
+        duet.add(&pair(&mut rng, number, &planted));
+    }
     let json = serde_json::to_value(duet.result()).unwrap();
     assert_eq!(json["verdict"], "slower");
     assert_eq!(json["interleave"], "ab");
