@@ -158,15 +158,16 @@ impl Books {
         Ok(self.tables[place].recorded)
     }
 
-    /// Keeps an event for the resolver, once.
-    pub(crate) fn record(&mut self, event: Event) -> Result<(), StoreError> {
+    /// Keeps an event for the resolver, once; true: now.
+    pub(crate) fn record(&mut self, event: Event) -> Result<bool, StoreError> {
         let place = self.place(event.game).ok_or(StoreError::UnknownGame)?;
         let recorded = &mut self.tables[place].recorded;
-        if event.number > *recorded {
+        let is_new = event.number > *recorded;
+        if is_new {
             *recorded = event.number;
             self.pending.push_back((event, None));
         }
-        Ok(())
+        Ok(is_new)
     }
 
     /// The oldest event of each game that was recorded and not settled.

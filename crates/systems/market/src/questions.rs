@@ -19,16 +19,16 @@ const ANSWERS: [&str; 2] = ["yes", "no"];
 const CANCELLED: &str = "none";
 
 /// Has the pool of a question settled, once: the event of its slot that decides it has the pool's own number, whoever
-/// records it.
+/// records it. True: this outcome is the one.
 pub(crate) async fn settle(
     state: &MarketState,
     pool: PoolId,
     outcome: Outcome,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let (game, number) = state.decider(pool).ok_or(StoreError::UnknownGame)?;
-    state.store.record(Event { game, number, outcome }).await?;
+    let is_recorded = state.store.record(Event { game, number, outcome }).await?;
     state.recorded.notify_one();
-    Ok(())
+    Ok(is_recorded)
 }
 
 /// Whether a user may predict in a pool: in a game's, or in that of a question which the user sees; with the outcome that
@@ -168,9 +168,7 @@ pub(crate) async fn decide(
         let answers = question.answers.join(", ");
         RequestError::new("unknown_option", format!("decide by {answers} or {CANCELLED}"))
     })?;
-    let (slot, number) = state.decider(pool).ok_or_else(no_pool)?;
-    let decided = state.store.last_event(slot).await? < number;
-    settle(state, pool, outcome).await?;
+    let decided = settle(state, pool, outcome).await?;
     Ok(Reply::Decided { decided, pool })
 }
 
@@ -197,8 +195,7 @@ pub(crate) async fn record(
         let problem = format!("the next event of this game has the number {next}");
         return Err(RequestError::new("invalid", problem));
     }
-    let recorded = number > last;
-    state.store.record(Event { game, number, outcome }).await?;
+    let recorded = state.store.record(Event { game, number, outcome }).await?;
     state.recorded.notify_one();
     Ok(Reply::Recorded { recorded, game, number })
 }

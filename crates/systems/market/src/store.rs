@@ -88,8 +88,8 @@ pub(crate) trait Store: Send + Sync {
     /// The number of the last event of `game` that was recorded; 0 before the first.
     fn last_event(&self, game: GameId) -> Answer<'_, u64>;
 
-    /// Records what happened, for the resolver. An event that is recorded already is left alone.
-    fn record(&self, event: Event) -> Answer<'_, ()>;
+    /// Records what happened, for the resolver; true: this call did. An event that is recorded already is left alone.
+    fn record(&self, event: Event) -> Answer<'_, bool>;
 
     /// The oldest event of each game that was recorded and not settled yet.
     fn unsettled(&self) -> Answer<'_, Vec<Event>>;

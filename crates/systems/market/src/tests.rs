@@ -103,7 +103,7 @@ impl Store for Slow {
         self.inner.last_event(game)
     }
 
-    fn record(&self, event: Event) -> Answer<'_, ()> {
+    fn record(&self, event: Event) -> Answer<'_, bool> {
         self.inner.record(event)
     }
 

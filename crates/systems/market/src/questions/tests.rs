@@ -82,6 +82,25 @@ async fn a_users_question_is_asked_predicted_and_decided() {
     assert_eq!(ask(&state, &mut ann, next).await["pool"], "p5");
 }
 
+/// Each is decided and reported by two at once, in different ways.
+#[tokio::test(start_paused = true)]
+async fn of_two_decisions_one_takes_effect_and_says_so() {
+    let state = market(|options| options.admin_token = Some("secret".to_owned()));
+    let [mut ann, mut admin] = ["ann", "admin"].map(user);
+    ask(&state, &mut ann, json!({ "op": "pose", "game": "g1", "question": "Will it rain?" })).await;
+    let decide =
+        |option: &str| json!({ "op": "decide", "pool": "p2", "option": option, "token": "secret" });
+    let (yes, no) =
+        tokio::join!(ask(&state, &mut ann, decide("yes")), ask(&state, &mut admin, decide("no")));
+    assert_ne!(yes["decided"], no["decided"]);
+    let answer = settled(&state, &mut ann).await["answer"].clone();
+    assert_eq!(answer == "yes", yes["decided"] == true, "{answer} {yes} {no}");
+    // What is recorded is recorded once, whoever looked before.
+    let event = |outcome| Event { game: GameId(1), number: 1, outcome };
+    assert_eq!(state.store.record(event(Outcome::Home)).await, Ok(true));
+    assert_eq!(state.store.record(event(Outcome::Away)).await, Ok(false));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_question_pays_everyone_back() {
     let state = market(|_| ());
@@ -261,7 +280,7 @@ async fn nothing_is_asked_that_no_event_decides() {
     let state = MarketState::new(&options);
     for number in [1, 2] {
         let event = Event { game: GameId(1), number, outcome: Outcome::Home };
-        assert_eq!(state.store.record(event).await, Ok(()));
+        assert_eq!(state.store.record(event).await, Ok(true));
         state.store.settle(event).await.unwrap();
     }
     let after = |event| Question {

@@ -87,7 +87,7 @@ impl Store for Memory {
         Box::pin(async move { self.books().last_event(game) })
     }
 
-    fn record(&self, event: Event) -> Answer<'_, ()> {
+    fn record(&self, event: Event) -> Answer<'_, bool> {
         Box::pin(async move { self.books().record(event) })
     }
 

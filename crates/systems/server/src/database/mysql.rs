@@ -104,6 +104,11 @@ impl Sql for MySql {
         self.0.exec_drop(sql, params(values)).map_err(sql_error)
     }
 
+    fn changed(&mut self, sql: &str, values: &[Value]) -> Result<u64, SqlError> {
+        self.change(sql, values)?;
+        Ok(self.0.affected_rows())
+    }
+
     fn plain(&mut self, sql: &str) -> Result<(), SqlError> {
         self.0.query_drop(sql).map_err(sql_error)
     }

@@ -193,21 +193,28 @@ where
     Ok(value.map_or(Value::Null, |number| Value::Int(number.into())))
 }
 
+/// A statement, which is prepared if it is new.
+async fn statement(
+    client: &Client,
+    prepared: &mut HashMap<String, Statement>,
+    sql: &str,
+) -> Result<Statement, tokio_postgres::Error> {
+    if let Some(known) = prepared.get(sql) {
+        return Ok(known.clone());
+    }
+    let new = client.prepare(&numbered(sql)).await?;
+    if prepared.len() < PREPARED_MAX {
+        prepared.insert(sql.to_owned(), new.clone());
+    }
+    Ok(new)
+}
+
 impl Postgres {
     fn query(&mut self, sql: &str, given: &[Value]) -> Result<Vec<Row>, SqlError> {
         let given: Vec<&(dyn ToSql + Sync)> = given.iter().map(|value| value as _).collect();
         let Postgres { runtime, client, limit, prepared } = self;
         let querying = async {
-            let statement = match prepared.get(sql) {
-                Some(statement) => statement.clone(),
-                None => {
-                    let statement = client.prepare(&numbered(sql)).await?;
-                    if prepared.len() < PREPARED_MAX {
-                        prepared.insert(sql.to_owned(), statement.clone());
-                    }
-                    statement
-                }
-            };
+            let statement = statement(client, prepared, sql).await?;
             client.query(&statement, &given).await
         };
         let limited = async { tokio::time::timeout(*limit, querying).await };
@@ -224,6 +231,17 @@ impl Sql for Postgres {
 
     fn change(&mut self, sql: &str, given: &[Value]) -> Result<(), SqlError> {
         self.query(sql, given).map(drop)
+    }
+
+    fn changed(&mut self, sql: &str, given: &[Value]) -> Result<u64, SqlError> {
+        let given: Vec<&(dyn ToSql + Sync)> = given.iter().map(|value| value as _).collect();
+        let Postgres { runtime, client, limit, prepared } = self;
+        let changing = async {
+            let statement = statement(client, prepared, sql).await?;
+            client.execute(&statement, &given).await
+        };
+        let limited = async { tokio::time::timeout(*limit, changing).await };
+        runtime.block_on(limited).map_err(|_| timed_out())?.map_err(|error| sql_error(&error))
     }
 
     fn plain(&mut self, sql: &str) -> Result<(), SqlError> {

@@ -49,6 +49,12 @@ pub trait Sql {
     /// As [`Sql::rows`].
     fn change(&mut self, sql: &str, values: &[Value]) -> Result<(), SqlError>;
 
+    /// Changes rows, and says how many.
+    ///
+    /// # Errors
+    /// As [`Sql::rows`].
+    fn changed(&mut self, sql: &str, values: &[Value]) -> Result<u64, SqlError>;
+
     /// Runs statements without values and results.
     ///
     /// # Errors

@@ -378,7 +378,7 @@ impl Store for CachedStore {
         self.inner.last_event(game)
     }
 
-    fn record(&self, event: Event) -> Answer<'_, ()> {
+    fn record(&self, event: Event) -> Answer<'_, bool> {
         self.inner.record(event)
     }
 

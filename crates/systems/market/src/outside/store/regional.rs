@@ -401,7 +401,7 @@ impl Store for Regional {
         self.owner.last_event(game)
     }
 
-    fn record(&self, event: Event) -> Answer<'_, ()> {
+    fn record(&self, event: Event) -> Answer<'_, bool> {
         self.owner.record(event)
     }
 

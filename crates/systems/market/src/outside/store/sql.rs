@@ -308,7 +308,7 @@ impl Store for Sql {
         })
     }
 
-    fn record(&self, event: Event) -> Answer<'_, ()> {
+    fn record(&self, event: Event) -> Answer<'_, bool> {
         Box::pin(async move {
             if !self.plays(event.game) {
                 return Err(StoreError::UnknownGame);

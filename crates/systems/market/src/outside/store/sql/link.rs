@@ -311,6 +311,12 @@ impl Session<'_> {
         Ok(self.sql.change(sql, values)?)
     }
 
+    /// Changes rows, and says how many.
+    pub(super) fn changed(&mut self, sql: &str, values: &[Value]) -> Result<u64, Failure> {
+        self.begin_statement()?;
+        Ok(self.sql.changed(sql, values)?)
+    }
+
     /// The row of a statement that is a transaction by itself and must not be repeated.
     pub(super) fn once(&mut self, sql: &str, values: &[Value]) -> Result<Row, Failure> {
         // What was not sent was not done.

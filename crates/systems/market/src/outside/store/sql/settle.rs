@@ -26,18 +26,18 @@ fn key(event: Event) -> Result<[Value; 2], Failure> {
     Ok([Value::Int(event.game.0.into()), Value::Int(number)])
 }
 
-/// Records an event, once.
-pub(super) fn record(session: &mut Session<'_>, event: Event) -> Result<(), Failure> {
+/// Records an event, once; true: this call did.
+pub(super) fn record(session: &mut Session<'_>, event: Event) -> Result<bool, Failure> {
     // Before the first event there is none.
     if event.number == 0 {
-        return Ok(());
+        return Ok(false);
     }
     let [game, number] = key(event)?;
     let values = [number.clone(), stored(event.outcome), game.clone(), game, number];
-    match session.change(RECORD, &values) {
+    match session.changed(RECORD, &values) {
         // Another process has recorded it at the same time.
-        Err(Failure::Sql(SqlError::Duplicate)) => Ok(()),
-        done => done,
+        Err(Failure::Sql(SqlError::Duplicate)) => Ok(false),
+        done => Ok(done? > 0),
     }
 }
 

@@ -89,7 +89,7 @@ impl Store for Counting {
         self.inner.last_event(game)
     }
 
-    fn record(&self, event: Event) -> Answer<'_, ()> {
+    fn record(&self, event: Event) -> Answer<'_, bool> {
         self.inner.record(event)
     }
 

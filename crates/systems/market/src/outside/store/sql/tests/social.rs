@@ -1,6 +1,6 @@
 //! Questions and friends, and the money of questions, on real servers.
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 
 use super::*;
 use crate::social::{AskResult, Asker, Question, RuleOrigin, Slots, Social, Viewers};
@@ -91,6 +91,28 @@ fn slots_are_given_once_however_many_ask() {
             assert_eq!(asking("late".to_owned()).await, AskResult::NoSlot);
             let statements = store.metrics().master.call(Call::Ask).statements.get();
             assert_eq!(statements - before, 1);
+        });
+    }
+}
+
+#[test]
+fn of_events_recorded_at_once_one_is_the_one() {
+    for database in Database::each() {
+        let [store, other] = [database.open(), database.open()];
+        run(async {
+            for number in 1..=20 {
+                let [home, away] = [Outcome::Home, Outcome::Away];
+                let (first, second) = join(
+                    store.record(event(1, number, home)),
+                    other.record(event(1, number, away)),
+                )
+                .await;
+                let wanted = if first == Ok(true) { home } else { away };
+                assert_ne!(first, second, "{}", database.kind);
+                let recorded = store.unsettled().await.unwrap();
+                assert_eq!(recorded, [event(1, number, wanted)]);
+                store.settle(recorded[0]).await.unwrap();
+            }
         });
     }
 }
