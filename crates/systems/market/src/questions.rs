@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use super::protocol::{PoolView, QuestionView, Reply, Request, RequestError};
 use super::rules::TEXT_MAX;
 use super::service::is_user_name;
-use super::social::{AskResult, Asker, Question, Social, Viewers};
+use super::social::{
+    AskResult, Asker, FRIENDS_MAX, FRIENDS_PREDICTIONS_MAX, Question, Social, Viewers,
+};
 use super::state::MarketState;
 use super::transactions::StoreError;
 use crate::bus::model::{Event, GameId, Outcome, PoolId, User};
@@ -212,7 +214,10 @@ pub(crate) async fn befriend(
     if !is_user_name(other) || other == own {
         return Err(RequestError::new("invalid", "`user` is the name of another user"));
     }
-    social.befriend(own, other).await?;
+    if !social.befriend(own, other).await? {
+        let problem = format!("you call {FRIENDS_MAX} users friends, as many as one may");
+        return Err(RequestError::new("too_many", problem));
+    }
     friends(state, user).await
 }
 
@@ -237,11 +242,10 @@ pub(crate) async fn friends_predictions(
             return Err(not_invited());
         }
     }
-    let mut predictions = match friends.is_empty() {
+    let predictions = match friends.is_empty() {
         true => Vec::new(),
-        false => state.store.predictions(pool).await?,
+        false => state.store.predictions_of(pool, &friends, FRIENDS_PREDICTIONS_MAX).await?,
     };
-    predictions.retain(|placed| friends.contains(&placed.user));
     Ok(Reply::FriendsPredictions { pool, predictions })
 }
 

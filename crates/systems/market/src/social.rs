@@ -12,6 +12,10 @@ use crate::bus::model::{Event, GameId, Outcome, PoolId};
 
 /// Most questions about a game that are listed, newest first.
 pub(crate) const LISTED_MAX: usize = 32;
+/// Most users whom one calls friends.
+pub(crate) const FRIENDS_MAX: usize = 200;
+/// Most predictions of friends in a pool that are listed: the newest.
+pub(crate) const FRIENDS_PREDICTIONS_MAX: usize = 200;
 /// One part of so many of the slots is the most that a user's open questions take, so that others can ask.
 const SLOTS_SHARE: u32 = 4;
 
@@ -119,10 +123,10 @@ pub(crate) trait Social: Send + Sync {
     /// Questions that rules asked after this event of a game.
     fn asked_after(&self, about: GameId, event: u64) -> Answer<'_, Vec<Question>>;
 
-    /// `user` calls `friend` a friend from now on.
-    fn befriend<'a>(&'a self, user: &'a str, friend: &'a str) -> Answer<'a, ()>;
+    /// `user` calls `friend` a friend from now on. False: `user` calls [`FRIENDS_MAX`] others so.
+    fn befriend<'a>(&'a self, user: &'a str, friend: &'a str) -> Answer<'a, bool>;
 
-    /// Those whom `user` calls friends, and who call `user` one, by name.
+    /// Those whom `user` calls friends, and who call `user` one, by name; at most [`FRIENDS_MAX`].
     fn friends<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<String>>;
 }
 
@@ -235,12 +239,26 @@ impl SocialBooks {
         places.map(|(_, &place)| self.questions[place].clone()).collect()
     }
 
-    fn friends(&self, user: &str) -> Vec<String> {
+    fn befriend(&mut self, user: &str, friend: &str) -> bool {
+        let others = self.called(user).filter(|called| *called != friend).count();
+        if others >= FRIENDS_MAX {
+            return false;
+        }
+        self.friends.insert((user.to_owned(), friend.to_owned()));
+        true
+    }
+
+    /// Whom a user calls friends.
+    fn called<'a>(&'a self, user: &'a str) -> impl Iterator<Item = &'a String> {
         let from = (user.to_owned(), String::new());
-        let called = self.friends.range(from..).take_while(|(caller, _)| caller == user);
+        let called = self.friends.range(from..).take_while(move |(caller, _)| caller == user);
+        called.map(|(_, friend)| friend)
+    }
+
+    fn friends(&self, user: &str) -> Vec<String> {
         let calls_back =
-            |friend: &String| self.friends.contains(&(friend.clone(), user.to_owned()));
-        called.map(|(_, friend)| friend.clone()).filter(calls_back).collect()
+            |friend: &&String| self.friends.contains(&((*friend).clone(), user.to_owned()));
+        self.called(user).filter(calls_back).cloned().collect()
     }
 }
 
@@ -278,11 +296,8 @@ impl Social for MemorySocial {
         Box::pin(async move { Ok(self.books().asked_after(about, event)) })
     }
 
-    fn befriend<'a>(&'a self, user: &'a str, friend: &'a str) -> Answer<'a, ()> {
-        Box::pin(async move {
-            self.books().friends.insert((user.to_owned(), friend.to_owned()));
-            Ok(())
-        })
+    fn befriend<'a>(&'a self, user: &'a str, friend: &'a str) -> Answer<'a, bool> {
+        Box::pin(async move { Ok(self.books().befriend(user, friend)) })
     }
 
     fn friends<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<String>> {

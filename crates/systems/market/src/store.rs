@@ -85,6 +85,22 @@ pub(crate) trait Store: Send + Sync {
         })
     }
 
+    /// The newest predictions of these users in a pool that is open, at most `max`, in the order of their numbers. The users
+    /// chose their names.
+    fn predictions_of<'a>(
+        &'a self,
+        pool: PoolId,
+        names: &'a [String],
+        max: usize,
+    ) -> Answer<'a, Vec<PlacedPrediction>> {
+        Box::pin(async move {
+            let mut found = self.predictions(pool).await?;
+            found.retain(|placed| names.contains(&placed.user));
+            found.drain(..found.len().saturating_sub(max));
+            Ok(found)
+        })
+    }
+
     /// The number of the last event of `game` that was recorded; 0 before the first.
     fn last_event(&self, game: GameId) -> Answer<'_, u64>;
 

@@ -187,6 +187,31 @@ async fn friends_see_questions_and_predictions_of_each_other() {
     assert_eq!(found["predictions"], json!([]));
 }
 
+#[tokio::test(start_paused = true)]
+async fn friends_and_their_predictions_have_a_maximum() {
+    let state = market(|_| ());
+    let [mut ann, mut ben] = ["ann", "ben"].map(user);
+    let befriend = |name: String| json!({ "op": "befriend", "user": name });
+    ask(&state, &mut ann, befriend("ben".to_owned())).await;
+    ask(&state, &mut ben, befriend("ann".to_owned())).await;
+    for number in 1..FRIENDS_MAX {
+        let reply = ask(&state, &mut ann, befriend(format!("u{number}"))).await;
+        assert_eq!(reply["friends"], json!(["ben"]));
+    }
+    let more = ask(&state, &mut ann, befriend("more".to_owned())).await;
+    assert_eq!(more["error"]["code"], "too_many", "{more}");
+    // Who is called so already still is.
+    assert_eq!(ask(&state, &mut ann, befriend("ben".to_owned())).await["friends"], json!(["ben"]));
+    let predict = json!({ "op": "predict", "pool": "p1", "option": "home", "amount": 1 });
+    for _ in 0..=FRIENDS_PREDICTIONS_MAX {
+        assert_eq!(ask(&state, &mut ben, predict.clone()).await["accepted"], true);
+    }
+    let found = ask(&state, &mut ann, json!({ "op": "friends_predictions", "pool": "p1" })).await;
+    let ids = found["predictions"].as_array().unwrap().iter().map(|placed| placed["id"].as_u64());
+    // All but the oldest.
+    assert!(ids.eq((2..=FRIENDS_PREDICTIONS_MAX as u64 + 1).map(Some)), "{found}");
+}
+
 /// The first slot has had more questions, so that its pools have higher numbers.
 #[tokio::test(start_paused = true)]
 async fn questions_are_listed_by_when_they_were_asked() {

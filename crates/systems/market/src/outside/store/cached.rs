@@ -374,6 +374,15 @@ impl Store for CachedStore {
         })
     }
 
+    fn predictions_of<'a>(
+        &'a self,
+        pool: PoolId,
+        names: &'a [String],
+        max: usize,
+    ) -> Answer<'a, Vec<PlacedPrediction>> {
+        self.inner.predictions_of(pool, names, max)
+    }
+
     fn last_event(&self, game: GameId) -> Answer<'_, u64> {
         self.inner.last_event(game)
     }

@@ -397,6 +397,15 @@ impl Store for Regional {
         self.owner.predictions(pool)
     }
 
+    fn predictions_of<'a>(
+        &'a self,
+        pool: PoolId,
+        names: &'a [String],
+        max: usize,
+    ) -> Answer<'a, Vec<PlacedPrediction>> {
+        self.owner.predictions_of(pool, names, max)
+    }
+
     fn last_event(&self, game: GameId) -> Answer<'_, u64> {
         self.owner.last_event(game)
     }

@@ -298,6 +298,25 @@ impl Store for Sql {
         })
     }
 
+    fn predictions_of<'a>(
+        &'a self,
+        pool: PoolId,
+        names: &'a [String],
+        max: usize,
+    ) -> Answer<'a, Vec<PlacedPrediction>> {
+        Box::pin(async move {
+            let Ok(pool) = i64::try_from(pool.0) else {
+                return Ok(Vec::new());
+            };
+            let named = |name: &String| self.accounts.name(&User::Named(name.as_str().into()));
+            let names: Vec<Value> = names.iter().map(named).collect();
+            let placed = move |session: &mut Session<'_>| {
+                reads::predictions_of(session, pool, &names, max as i64)
+            };
+            self.write(Call::Predictions, placed).await
+        })
+    }
+
     fn last_event(&self, game: GameId) -> Answer<'_, u64> {
         Box::pin(async move {
             if !self.plays(game) {

@@ -52,6 +52,10 @@ const GAMES: &str = "SELECT id, home_score, away_score FROM market_games ORDER B
 const GAME: &str = "SELECT id, home_score, away_score FROM market_games WHERE id = ?";
 const PREDICTIONS: &str = "SELECT s.id, a.name, s.outcome, s.amount FROM market_predictions s
     JOIN market_accounts a ON a.id = s.account WHERE s.pool = ? AND s.id > ? ORDER BY s.id";
+/// In a pool that is open, of `{names}`.
+const PREDICTIONS_OF: &str = "SELECT s.id, a.name, s.outcome, s.amount FROM market_predictions s
+    JOIN market_games g ON g.open_pool = s.pool JOIN market_accounts a ON a.id = s.account
+    WHERE s.pool = ? AND a.name IN ({names}) ORDER BY s.id DESC LIMIT ?";
 /// One event of each game, so that no game's events keep those of others from being seen.
 const UNSETTLED: &str = "SELECT e.game, e.number, e.outcome FROM market_events e
     JOIN (SELECT game, min(number) AS number FROM market_events WHERE announced = 0 AND pool IS NULL
@@ -165,16 +169,37 @@ pub(super) fn predictions_after(
     after: i64,
 ) -> Result<Vec<PlacedPrediction>, Failure> {
     let rows = session.rows(PREDICTIONS, &[Value::Int(pool), Value::Int(after)])?;
-    let placed = |row: &Row| {
-        Ok(PlacedPrediction {
-            id: count(row, 0)?,
-            user: Accounts::shown(row.get(1)),
-            pool: PoolId(pool.unsigned_abs()),
-            option: outcome(number(row, 2)?)?,
-            amount: count(row, 3)?,
-        })
+    rows.iter().map(|row| Ok(placed(row, pool)?)).collect()
+}
+
+/// The newest predictions of accounts with these names in a pool, if it is open, in the order of their numbers.
+pub(super) fn predictions_of(
+    session: &mut Session<'_>,
+    pool: i64,
+    names: &[Value],
+    max: i64,
+) -> Result<Vec<PlacedPrediction>, Failure> {
+    let Some(last) = names.last() else {
+        return Ok(Vec::new());
     };
-    rows.iter().map(placed).collect()
+    // One statement for each power of two, which the server prepares once: the last name is named again.
+    let places = names.len().next_power_of_two();
+    let filled = names.iter().chain(std::iter::repeat(last)).take(places).cloned();
+    let values: Vec<Value> =
+        [Value::Int(pool)].into_iter().chain(filled).chain([Value::Int(max)]).collect();
+    let query = PREDICTIONS_OF.replace("{names}", &vec!["?"; places].join(", "));
+    let rows = session.rows(&query, &values)?;
+    rows.iter().rev().map(|row| Ok(placed(row, pool)?)).collect()
+}
+
+fn placed(row: &Row, pool: i64) -> Result<PlacedPrediction, SqlError> {
+    Ok(PlacedPrediction {
+        id: count(row, 0)?,
+        user: Accounts::shown(row.get(1)),
+        pool: PoolId(pool.unsigned_abs()),
+        option: outcome(number(row, 2)?)?,
+        amount: count(row, 3)?,
+    })
 }
 
 pub(super) fn last_event(session: &mut Session<'_>, game: GameId) -> Result<u64, Failure> {

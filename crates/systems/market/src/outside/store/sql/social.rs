@@ -10,7 +10,9 @@ use super::metrics::Call;
 use super::open::{OpenError, Row, in_dialect, number};
 use super::reads::{count, outcome, stored};
 use crate::bus::model::{GameId, PoolId};
-use crate::social::{AskResult, Asker, LISTED_MAX, Question, RuleOrigin, Slots, Social, Viewers};
+use crate::social::{
+    AskResult, Asker, FRIENDS_MAX, LISTED_MAX, Question, RuleOrigin, Slots, Social, Viewers,
+};
 use crate::store::Answer;
 use server::database::{Sql as Connection, SqlError, Value};
 
@@ -59,7 +61,9 @@ const LATER: &str =
 const ALONE: &str = "SELECT open_pool FROM market_games WHERE id = ? FOR UPDATE";
 const BEFRIEND: &str = "INSERT INTO market_friends (who, friend) VALUES (?, ?)";
 const FRIENDS: &str = "SELECT a.friend FROM market_friends a \
-     JOIN market_friends b ON b.who = a.friend AND b.friend = a.who WHERE a.who = ? ORDER BY a.friend";
+     JOIN market_friends b ON b.who = a.friend AND b.friend = a.who WHERE a.who = ? ORDER BY a.friend LIMIT ?";
+/// Others whom a user calls friends.
+const CALLED: &str = "SELECT count(*) FROM market_friends WHERE who = ? AND friend <> ?";
 
 const TO_ALL: i64 = 0;
 const TO_FRIENDS: i64 = 1;
@@ -214,11 +218,15 @@ fn questions(
     rows.iter().map(|row| Ok(question(row)?)).collect()
 }
 
-fn befriend(session: &mut Session<'_>, names: &[Value]) -> Result<(), Failure> {
+/// Requests of one user at the same instant may exceed the limit by a few; so many are never listed.
+fn befriend(session: &mut Session<'_>, names: &[Value]) -> Result<bool, Failure> {
+    if count::<usize>(&session.row(CALLED, names)?, 0)? >= FRIENDS_MAX {
+        return Ok(false);
+    }
     match session.change(BEFRIEND, names) {
         // It was so before.
-        Err(Failure::Sql(SqlError::Duplicate)) => Ok(()),
-        done => done,
+        Err(Failure::Sql(SqlError::Duplicate)) => Ok(true),
+        done => done.map(|()| true),
     }
 }
 
@@ -250,15 +258,15 @@ impl Social for Sql {
         Box::pin(self.write(Call::Questions, move |session| questions(session, AFTER, &values)))
     }
 
-    fn befriend<'a>(&'a self, user: &'a str, friend: &'a str) -> Answer<'a, ()> {
+    fn befriend<'a>(&'a self, user: &'a str, friend: &'a str) -> Answer<'a, bool> {
         let names = [name(user), name(friend)];
         Box::pin(self.write(Call::Befriend, move |session| befriend(session, &names)))
     }
 
     fn friends<'a>(&'a self, user: &'a str) -> Answer<'a, Vec<String>> {
-        let user = [name(user)];
+        let values = [name(user), Value::Int(FRIENDS_MAX as i64)];
         Box::pin(self.read(Call::Friends, move |session| {
-            let rows = session.rows(FRIENDS, &user)?;
+            let rows = session.rows(FRIENDS, &values)?;
             Ok(rows.iter().map(|row| bytes(row.first())).collect())
         }))
     }

@@ -3,7 +3,7 @@
 use futures_util::future::{join, join_all};
 
 use super::*;
-use crate::social::{AskResult, Asker, Question, RuleOrigin, Slots, Social, Viewers};
+use crate::social::{AskResult, Asker, FRIENDS_MAX, Question, RuleOrigin, Slots, Social, Viewers};
 
 /// Four of five games, of which a user has one at most.
 const SLOTS: Slots = Slots { first: GameId(2), count: 4 };
@@ -149,6 +149,11 @@ fn friends_are_those_who_call_each_other_so() {
             // Another user: names differ by case.
             assert_eq!(store.friends("ben").await, Ok(Vec::new()));
             assert_eq!(store.friends("cid").await, Ok(Vec::new()));
+            for number in 2..FRIENDS_MAX {
+                assert_eq!(store.befriend("ann", &format!("u{number}")).await, Ok(true));
+            }
+            assert_eq!(store.befriend("ann", "more").await, Ok(false));
+            assert_eq!(store.befriend("ann", "Ben").await, Ok(true));
         });
     }
 }
@@ -165,6 +170,30 @@ fn predictions_are_listed_behind_a_number() {
             let all = store.predictions(PoolId(1)).await.unwrap();
             let after = store.predictions_after(PoolId(1), all[0].id).await.unwrap();
             assert_eq!(after, all[1..]);
+        });
+    }
+}
+
+#[test]
+fn predictions_of_some_are_the_newest_of_an_open_pool() {
+    for database in Database::each() {
+        let store = database.open();
+        run(async {
+            for (name, amount) in [("ann", 1), ("ben", 2), ("cid", 3), ("ann", 4), ("ben", 5)] {
+                let stake = prediction(&named(name), 1, Outcome::Home, amount);
+                store.predict(&stake).await.unwrap();
+            }
+            let amounts = async |names: &[&str]| -> Vec<u64> {
+                let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+                let found = store.predictions_of(PoolId(1), &names, 3).await.unwrap();
+                found.iter().map(|placed| placed.amount).collect()
+            };
+            assert_eq!(amounts(&["ann", "ben", "dan"]).await, [2, 4, 5], "{}", database.kind);
+            assert_eq!(amounts(&["cid"]).await, [3]);
+            assert_eq!(amounts(&[]).await, [0; 0]);
+            store.record(event(1, 1, Outcome::Home)).await.unwrap();
+            store.settle(event(1, 1, Outcome::Home)).await.unwrap();
+            assert_eq!(amounts(&["ann", "ben"]).await, [0; 0]);
         });
     }
 }
