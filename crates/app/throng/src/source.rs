@@ -122,7 +122,8 @@ pub(crate) fn read_named(name: &str) -> Result<Text, Failure> {
     text_of(name, named_bytes(name)?)
 }
 
-fn named_bytes(name: &str) -> Result<Vec<u8>, Failure> {
+/// The bytes of a file that another file, a directory or a record names.
+pub(crate) fn named_bytes(name: &str) -> Result<Vec<u8>, Failure> {
     regular::read(Path::new(name), TEXT_BYTES_MAX).map_err(|error| {
         let hint = "it must be a file, and be readable";
         Failure::hinted(Exit::NoInput, format!("cannot read {name:?}: {error}"), hint)

@@ -33,9 +33,24 @@ pub const PAIRS_MAX: u64 = 2_000;
 /// Distance of the seeds of pairs of the old target with itself from those of the others.
 const SELF_SEEDS: u64 = 1 << 32;
 
-/// Compiles the plan of a target with these overrides; the error says why it cannot.
+/// Compiles the plan of a target with these overrides.
 pub type CompileTarget<'a> =
-    dyn Fn(&DuetTarget, &[(String, String)]) -> Result<(Plan, ScenarioText), String> + 'a;
+    dyn Fn(&DuetTarget, &[(String, String)]) -> Result<(Plan, ScenarioText), CompileError> + 'a;
+
+/// Why the plan of a target was not compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompileError {
+    /// A file or a variable that the duet was begun with is another one now.
+    Changed {
+        /// What it is, in words.
+        what: String,
+    },
+    /// The scenario does not compile.
+    Failed {
+        /// Why, in words.
+        why: String,
+    },
+}
 
 /// A duet to conduct.
 #[derive(Debug)]
@@ -96,6 +111,8 @@ pub enum DuetError {
     Compare(#[from] CompareError),
     #[error("{FAILURES_MAX} consecutive pairs failed; the last: {why}")]
     Failing { why: String },
+    #[error("{what} has changed since the duet was begun")]
+    Changed { what: String },
     #[error("one core cannot be divided between two targets: use --interleave abba")]
     OneCore,
 }
@@ -285,6 +302,7 @@ impl Conductor<'_> {
             }
             Err(BlockError::Interrupted) => Ok(true),
             Err(BlockError::Record(error)) => Err(error.into()),
+            Err(BlockError::Changed { what }) => Err(DuetError::Changed { what }),
             Err(BlockError::Failed { why }) => {
                 *failures += 1;
                 if roles.contains(&BlockRole::Old) {

@@ -7,13 +7,14 @@ use compare::duet::{DuetResult, DuetSettings, Interleave};
 use compare::{Acceptance, Options, Primary, Time};
 use controller::ScenarioText;
 use controller::duet::{
-    BlockRole, DUET_FILE, DuetError, DuetProgress, DuetRequest, DuetState, DuetTarget,
-    analyze_duet, conduct_duet,
+    BlockRole, CompileError, DUET_FILE, DuetError, DuetProgress, DuetRequest, DuetState,
+    DuetTarget, analyze_duet, conduct_duet,
 };
 use controller::experiment::{Lock, LockError};
 use plan::Plan;
 use record::RecordError;
 use scenario::Severity;
+use workers::hex_digest;
 
 use crate::args::{DuetArgs, InterleaveArg, TimeArg, Until};
 use crate::exit::{Exit, Failure, print_text};
@@ -26,6 +27,7 @@ use crate::verbs::run::interrupt;
 const DUETS: &str = "duets";
 /// The result, in the duet's directory.
 const RESULT_FILE: &str = "result.json";
+const UNDO_CHANGE: &str = "begin another duet, or undo the change";
 
 pub(crate) fn duet(args: &DuetArgs) -> Result<Exit, Failure> {
     if let Some(directory) = &args.analyze {
@@ -66,11 +68,13 @@ pub(crate) fn duet(args: &DuetArgs) -> Result<Exit, Failure> {
         interrupt: interrupt()?,
     };
     let mut state = match begun {
-        Some(state) if state.fits(opened.texts()) => state,
+        Some(state) if state.fits(opened.sources().each_ref().map(String::as_str)) => state,
         Some(_) => return Err(changed(&directory)),
         None => {
             let version = env!("CARGO_PKG_VERSION");
-            DuetState::new(opened.targets.clone(), opened.texts(), args.seed, &settings, version)
+            let sources = opened.sources();
+            let sources = sources.each_ref().map(String::as_str);
+            DuetState::new(opened.targets.clone(), sources, args.seed, &settings, version)
         }
     };
     let mut watcher = Watcher { quiet: args.quiet || args.json, view: View::new(true), pairs: 0 };
@@ -88,6 +92,8 @@ pub(crate) fn duet(args: &DuetArgs) -> Result<Exit, Failure> {
 struct OpenedDuet {
     targets: [DuetTarget; 2],
     texts: [Text; 2],
+    /// Their files and what else they are compiled from, in words, with digests.
+    inputs: [Vec<(String, String)>; 2],
     /// The old scenario's name.
     name: String,
 }
@@ -100,30 +106,49 @@ impl OpenedDuet {
     ) -> Result<OpenedDuet, Failure> {
         let read = |target: &DuetTarget| source::named_scenario(&target.file, Leniency::Strict);
         let texts = [read(&targets[0])?, read(&targets[1])?];
-        let plans = [compile(&texts[0], &targets[0])?, compile(&texts[1], &targets[1])?];
+        let [old, new] = [compile(&texts[0], &targets[0])?, compile(&texts[1], &targets[1])?];
+        let mut inputs = [vec![file_input(&targets[0])?], vec![file_input(&targets[1])?]];
+        inputs[0].extend(old.inputs.digests());
+        inputs[1].extend(new.inputs.digests());
+        let plans = [old.plan, new.plan];
         check_common(&plans)?;
         check_time(args, settings.interleave, &plans)?;
-        Ok(OpenedDuet { name: plans[0].name.clone(), targets, texts })
+        Ok(OpenedDuet { name: plans[0].name.clone(), targets, texts, inputs })
     }
 
-    fn texts(&self) -> [&str; 2] {
-        self.texts.each_ref().map(|text| text.text.as_str())
+    /// Each scenario as the record knows it: all that it is compiled from, with digests.
+    fn sources(&self) -> [String; 2] {
+        self.inputs.each_ref().map(|inputs| {
+            let lines: Vec<String> =
+                inputs.iter().map(|(what, digest)| format!("{what}: {digest}")).collect();
+            lines.join("\n")
+        })
     }
 
-    /// A plan of a target, whose scenario was compiled before.
+    /// A plan of a target, whose scenario was compiled before: from what it was compiled from then.
     fn compile(
         &self,
         target: &DuetTarget,
         overrides: &[(String, String)],
-    ) -> Result<(Plan, ScenarioText), String> {
+    ) -> Result<(Plan, ScenarioText), CompileError> {
         let place = usize::from(*target != self.targets[0]);
         let text = &self.texts[place];
+        let mut now = vec![
+            file_input(target)
+                .map_err(|_| CompileError::Changed { what: file_in_words(target) })?,
+        ];
         let (compiled, diagnostics) = source::try_compile(text, overrides);
         let CompiledScenario { plan, inputs } = compiled.ok_or_else(|| {
             let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error);
             let messages: Vec<&str> = errors.map(|one| one.message.as_str()).collect();
-            format!("the scenario no longer compiles: {}", messages.join("; "))
+            let why = format!("the scenario no longer compiles: {}", messages.join("; "));
+            CompileError::Failed { why }
         })?;
+        // Blocks that run at once read all of it themselves.
+        now.extend(inputs.digests());
+        if let Some(what) = changed_input(&self.inputs[place], &now) {
+            return Err(CompileError::Changed { what });
+        }
         let scenario = ScenarioText {
             name: text.name.clone(),
             text: text.text.clone(),
@@ -132,6 +157,22 @@ impl OpenedDuet {
         };
         Ok((plan, scenario))
     }
+}
+
+fn file_in_words(target: &DuetTarget) -> String {
+    format!("the file {:?}", target.file)
+}
+
+/// The file of a target's scenario in words, with the digest of what it holds now.
+fn file_input(target: &DuetTarget) -> Result<(String, String), Failure> {
+    let bytes = source::named_bytes(&target.file)?;
+    Ok((file_in_words(target), hex_digest(&bytes)))
+}
+
+/// The first input that is not what it was.
+fn changed_input(then: &[(String, String)], now: &[(String, String)]) -> Option<String> {
+    let changed = now.iter().find(|input| !then.contains(input));
+    changed.map(|(what, _)| what.clone())
 }
 
 /// The old target and the new one, by files or by `--target`.
@@ -160,10 +201,10 @@ fn targets(args: &DuetArgs) -> Result<[DuetTarget; 2], Failure> {
 }
 
 /// Compiles a scenario, prints its diagnostics, and refuses secrets in what is recorded.
-fn compile(text: &Text, target: &DuetTarget) -> Result<Plan, Failure> {
-    let CompiledScenario { plan, .. } = source::compile(text, &target.overrides)?;
-    source::no_secrets(&plan, &target.overrides, target.overrides.len())?;
-    Ok(plan)
+fn compile(text: &Text, target: &DuetTarget) -> Result<CompiledScenario, Failure> {
+    let compiled = source::compile(text, &target.overrides)?;
+    source::no_secrets(&compiled.plan, &target.overrides, target.overrides.len())?;
+    Ok(compiled)
 }
 
 /// There must be something that both measure.
@@ -346,6 +387,9 @@ fn failure(error: DuetError) -> Failure {
         failing @ DuetError::Failing { .. } => {
             Failure::hinted(Exit::Unavailable, failing.to_string(), "`throng run` shows more of it")
         }
+        changed @ DuetError::Changed { .. } => {
+            Failure::hinted(Exit::Data, changed.to_string(), UNDO_CHANGE)
+        }
         one_core @ DuetError::OneCore => Failure::new(Exit::System, one_core),
     }
 }
@@ -364,8 +408,11 @@ fn locked(error: LockError) -> Failure {
 fn changed(directory: &Path) -> Failure {
     Failure::hinted(
         Exit::Data,
-        format!("a scenario has changed since the duet in {} was begun", directory.display()),
-        "begin another duet, or undo the change",
+        format!(
+            "a scenario or what it reads has changed since the duet in {} was begun",
+            directory.display()
+        ),
+        UNDO_CHANGE,
     )
 }
 

@@ -91,9 +91,28 @@ fn a_number_of_pairs_is_made_even_if_nothing_is_decided() {
     more.stdout_contains("undecided after 3 pairs: ").stdout_contains("12 runs in ");
     space.file("two.yaml", &SCENARIO.replace("100/s", "101/s"));
     let mut changed = throng(["duet", "--resume"]);
-    Ended::of(changed.arg(space.path("out"))).with(65).stderr_contains("a scenario has changed");
+    Ended::of(changed.arg(space.path("out")))
+        .with(65)
+        .stderr_contains("a scenario or what it reads has changed");
     let text = std::fs::read_to_string(markdown).unwrap();
     assert!(text.starts_with("## ⚠️ undecided\n"), "{text}");
+}
+
+/// The texts of both scenarios are what they were.
+#[test]
+fn a_duet_is_not_resumed_once_a_file_that_it_reads_has_changed() {
+    let space = Space::new();
+    let users = space.file("users.csv", "name\nann\n");
+    let scenario = format!("{SCENARIO}data: {{ users: {{ file: users.csv, order: random }} }}\n")
+        .replace("    - ws:", "    - feed: users\n    - ws:");
+    let mut command = throng(["duet", "--pause", "0s", "--until", "1", "--interleave", "ab"]);
+    command.args(["--self-pairs", "0", "--dir"]).arg(space.path("out"));
+    command.arg(space.file("one.yaml", &scenario)).arg(space.file("two.yaml", &scenario));
+    Ended::of(&mut command).with(2);
+    std::fs::write(&users, "name\nben\n").unwrap();
+    let mut more = throng(["duet", "--pause", "0s", "--until", "2", "--resume"]);
+    let more = Ended::of(more.arg(space.path("out"))).with(65);
+    more.stderr_contains("a scenario or what it reads has changed");
 }
 
 /// Each in a process of its own, with its target.

@@ -11,7 +11,7 @@ use record::{Durability, RecordError, Run};
 use workers::with_causes;
 
 use super::state::{BlockRecord, BlockRole, DuetState, RUNS};
-use super::{Conductor, DuetProgress};
+use super::{CompileError, Conductor, DuetProgress};
 use crate::run::{ConductError, Control, Machines, RecordSettings, RunRequest, conduct};
 
 /// A block to be made.
@@ -33,6 +33,17 @@ pub(super) enum BlockError {
     Failed { why: String },
     /// The record cannot be written; neither could the next one.
     Record(RecordError),
+    /// The scenario is not the one that the duet was begun with; neither would it be for the next one.
+    Changed { what: String },
+}
+
+impl From<CompileError> for BlockError {
+    fn from(error: CompileError) -> BlockError {
+        match error {
+            CompileError::Changed { what } => BlockError::Changed { what },
+            CompileError::Failed { why } => BlockError::Failed { why },
+        }
+    }
 }
 
 impl BlockError {
@@ -63,8 +74,7 @@ impl Conductor<'_> {
         watch: &mut dyn FnMut(DuetProgress<'_>),
     ) -> Result<BlockRecord, BlockError> {
         let request = self.request;
-        let (plan, scenario) = (self.compile)(state.target(block.role), &block.overrides(state))
-            .map_err(BlockError::failed)?;
+        let (plan, scenario) = (self.compile)(state.target(block.role), &block.overrides(state))?;
         let runs = request.directory.join(RUNS);
         let run = RunRequest {
             plan,
@@ -109,6 +119,7 @@ impl Conductor<'_> {
         let halves = core_halves();
         let halves =
             halves.ok_or_else(|| BlockError::failed("one core cannot be divided".to_owned()))?;
+        self.check_unchanged(&blocks, state)?;
         let place = ProcessPlace {
             program: self.request.program,
             directory: self.request.directory,
@@ -130,7 +141,21 @@ impl Conductor<'_> {
         if self.request.interrupt.is_requested() {
             return Err(BlockError::Interrupted);
         }
+        // Their processes have read the scenarios after they were checked.
+        self.check_unchanged(&blocks, state)?;
         made.into_iter().collect()
+    }
+
+    /// Whether the scenarios of these blocks are those that the duet was begun with, with all that they read.
+    fn check_unchanged(
+        &self,
+        blocks: &[Option<Block>; 2],
+        state: &DuetState,
+    ) -> Result<(), BlockError> {
+        for block in blocks.iter().flatten() {
+            (self.compile)(state.target(block.role), &block.overrides(state))?;
+        }
+        Ok(())
     }
 }
 

@@ -25,7 +25,7 @@ pub struct DuetState {
     pub throng: String,
     pub old: DuetTarget,
     pub new: DuetTarget,
-    /// The digest of both scenarios' texts; a different digest is a different duet.
+    /// The digest of both scenarios with all that they read; a different digest is a different duet.
     pub digest: String,
     /// The seed of the order, and of the first pair's users.
     pub seed: u64,
@@ -110,10 +110,11 @@ pub struct BlockRecord {
 }
 
 impl DuetState {
-    /// A duet without blocks yet, of scenarios with these texts. `settings.how` has the figures and the level.
+    /// A duet without blocks yet, of these scenarios: their texts with the digests of all that they read.
+    /// `settings.how` has the figures and the level.
     pub fn new(
         [old, new]: [DuetTarget; 2],
-        texts: [&str; 2],
+        sources: [&str; 2],
         seed: u64,
         settings: &DuetSettings,
         throng: &str,
@@ -124,7 +125,7 @@ impl DuetState {
             throng: throng.to_owned(),
             old,
             new,
-            digest: digest(texts),
+            digest: digest(sources),
             seed,
             interleave: settings.interleave,
             difference: settings.difference,
@@ -157,9 +158,9 @@ impl DuetState {
         }
     }
 
-    /// True if the duet was begun with scenarios of these texts.
-    pub fn fits(&self, texts: [&str; 2]) -> bool {
-        self.digest == digest(texts)
+    /// True if the duet was begun with these scenarios, given as for [`DuetState::new`].
+    pub fn fits(&self, sources: [&str; 2]) -> bool {
+        self.digest == digest(sources)
     }
 
     /// Replaces the file.

@@ -71,8 +71,11 @@ fn blocks_belong_to_pairs_and_checks_are_counted_by_themselves() {
     assert_eq!(state.target(SelfSecond).file, "old", "the place of the new target, not itself");
 }
 
-/// The conductor of a duet whose scenario never compiles.
-fn conducted(folder: &Path) -> (Result<DuetResult, DuetError>, Vec<String>) {
+/// The conductor of a duet whose scenario never compiles, and why it failed.
+fn conducted(
+    folder: &Path,
+    compile: &CompileTarget<'_>,
+) -> (Result<DuetResult, DuetError>, Vec<String>) {
     let request = DuetRequest {
         directory: folder,
         program: Path::new("nowhere"),
@@ -88,23 +91,32 @@ fn conducted(folder: &Path) -> (Result<DuetResult, DuetError>, Vec<String>) {
         interrupt: Arc::default(),
     };
     let mut seen = Vec::new();
-    let result = conduct_duet(
-        &request,
-        &mut state(Interleave::Abba),
-        &|_, overrides| Err(format!("no scenario: {overrides:?}")),
-        &mut |progress| {
-            if let DuetProgress::Failed { why } = progress {
-                seen.push(why.to_owned());
-            }
-        },
-    );
+    let result = conduct_duet(&request, &mut state(Interleave::Abba), compile, &mut |progress| {
+        if let DuetProgress::Failed { why } = progress {
+            seen.push(why.to_owned());
+        }
+    });
     (result, seen)
+}
+
+#[test]
+fn a_scenario_that_has_changed_ends_the_duet_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (result, seen) = conducted(folder.path(), &|_, _| {
+        Err(CompileError::Changed { what: "the file \"users.csv\"".to_owned() })
+    });
+    let message = result.unwrap_err().to_string();
+    assert_eq!(message, "the file \"users.csv\" has changed since the duet was begun");
+    // The pair may be made once the change is undone.
+    assert!(seen.is_empty() && DuetState::read(folder.path()).unwrap().unwrap().failed.is_empty());
 }
 
 #[test]
 fn pairs_that_fail_end_the_duet_and_members_share_their_seed() {
     let folder = tempfile::tempdir().unwrap();
-    let (result, seen) = conducted(folder.path());
+    let (result, seen) = conducted(folder.path(), &|_, overrides| {
+        Err(CompileError::Failed { why: format!("no scenario: {overrides:?}") })
+    });
     assert!(matches!(result, Err(DuetError::Failing { .. })), "{result:?}");
     assert_eq!(seen.len(), FAILURES_MAX as usize);
     // The first pair's users follow from the duet's seed, the next ones' from the next numbers.
