@@ -42,7 +42,9 @@ impl Looks {
         );
         let length_ns = end_ns.saturating_sub(start_ns);
         let growing = std::iter::successors(Some(FIRST_NS as f64), |after| Some(after * GROWTH));
-        let growing = growing.map(|after_ns| (after_ns as u64).div_ceil(SECOND_NS) * SECOND_NS);
+        // A float beyond all times becomes the last of them, which ends the list.
+        let growing = growing
+            .map(|after_ns| (after_ns as u64).div_ceil(SECOND_NS).saturating_mul(SECOND_NS));
         let before_end = growing.take_while(|&after_ns| after_ns < length_ns);
         let times_ns: Vec<u64> =
             before_end.map(|after_ns| start_ns + after_ns).chain([end_ns]).collect();
@@ -82,5 +84,10 @@ mod tests {
         let short = Looks::new(0, 20 * SECOND_NS, 0.95);
         assert_eq!((seconds(&short), short.confidence()), (vec![20], 0.95));
         assert_eq!(seconds(&Looks::new(0, 30 * SECOND_NS, 0.95)), [30]);
+        // As long as times can be: 30 s × 1.5ⁿ ≤ 2⁶⁴ ns for n up to 49.
+        let longest = Looks::new(0, u64::MAX, 0.95);
+        let times_ns = longest.times_ns();
+        assert!(times_ns.is_sorted() && times_ns.last() == Some(&u64::MAX), "{times_ns:?}");
+        assert_eq!(times_ns.len(), 51);
     }
 }
