@@ -79,6 +79,22 @@ impl Books {
         open.map(|table| table.placed.clone()).unwrap_or_default()
     }
 
+    /// The newest of them that users of these names made, at most `max`, in the order of their numbers.
+    pub(crate) fn predictions_of(
+        &self,
+        pool: PoolId,
+        names: &[String],
+        max: usize,
+    ) -> Vec<PlacedPrediction> {
+        let table = self.place_of_pool(pool).map(|place| &self.tables[place]);
+        let open = table.filter(|table| table.open.id == pool);
+        let placed = open.map(|table| table.placed.as_slice()).unwrap_or_default();
+        let theirs = placed.iter().rev().filter(|placed| names.contains(&placed.user));
+        let mut newest: Vec<PlacedPrediction> = theirs.take(max).cloned().collect();
+        newest.reverse();
+        newest
+    }
+
     pub(crate) fn games(&self) -> Vec<Game> {
         self.tables.iter().map(|table| table.game.clone()).collect()
     }

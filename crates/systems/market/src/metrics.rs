@@ -46,7 +46,7 @@ impl Metrics {
             ("questions_posed_total", "Questions of users and rules", self.questions_posed.get()),
             (
                 "questions_unposed_total",
-                "Questions of rules for which no slot was free",
+                "Questions of rules for which no slot was free, or whose next event was settled",
                 self.questions_unposed.get(),
             ),
         ];

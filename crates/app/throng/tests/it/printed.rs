@@ -41,7 +41,7 @@ fn printed_commands_get_as_far_as_their_plan() {
     let space = Space::new();
     std::fs::create_dir(space.path("duet")).unwrap();
     space.file("duet/duet.json", "");
-    let mut verbs = BTreeMap::new();
+    let mut verbs: BTreeMap<String, usize> = BTreeMap::new();
     for printed in &commands {
         let Some(command) = Planned::parse(printed) else {
             continue;

@@ -187,6 +187,13 @@ async fn friends_see_questions_and_predictions_of_each_other() {
     assert_eq!(found["predictions"], json!([]));
 }
 
+/// Has the first pool of the game settled.
+async fn settle_game(state: &Arc<MarketState>) {
+    let goal = Event { game: GameId(1), number: 1, outcome: Outcome::Home };
+    state.store.record(goal).await.unwrap();
+    state.store.settle(goal).await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn friends_and_their_predictions_have_a_maximum() {
     let state = market(|_| ());
@@ -210,6 +217,9 @@ async fn friends_and_their_predictions_have_a_maximum() {
     let ids = found["predictions"].as_array().unwrap().iter().map(|placed| placed["id"].as_u64());
     // All but the oldest.
     assert!(ids.eq((2..=FRIENDS_PREDICTIONS_MAX as u64 + 1).map(Some)), "{found}");
+    settle_game(&state).await;
+    let found = ask(&state, &mut ann, json!({ "op": "friends_predictions", "pool": "p1" })).await;
+    assert_eq!(found["predictions"], json!([]));
 }
 
 /// The first slot has had more questions, so that its pools have higher numbers.

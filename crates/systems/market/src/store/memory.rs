@@ -83,6 +83,15 @@ impl Store for Memory {
         Box::pin(async move { Ok(self.books().predictions(pool)) })
     }
 
+    fn predictions_of<'a>(
+        &'a self,
+        pool: PoolId,
+        names: &'a [String],
+        max: usize,
+    ) -> Answer<'a, Vec<PlacedPrediction>> {
+        Box::pin(async move { Ok(self.books().predictions_of(pool, names, max)) })
+    }
+
     fn last_event(&self, game: GameId) -> Answer<'_, u64> {
         Box::pin(async move { self.books().last_event(game) })
     }

@@ -1,7 +1,7 @@
 //! Users' own questions and their friends.
 //!
-//! Their tables are made if a process first opens the store with `--questions`. Each call but that which asks is one
-//! statement; what must be unique is so by a key.
+//! Their tables are made if a process first opens the store with `--questions`. Each call is one statement, but
+//! those that ask and befriend; what must be unique is so by a key.
 
 use super::Sql;
 use super::dialect::Dialect;
