@@ -43,8 +43,8 @@ impl Looks {
         let length_ns = end_ns.saturating_sub(start_ns);
         let growing = std::iter::successors(Some(FIRST_NS as f64), |after| Some(after * GROWTH));
         // A float beyond all times becomes the last of them, which ends the list.
-        let growing = growing
-            .map(|after_ns| (after_ns as u64).div_ceil(SECOND_NS).saturating_mul(SECOND_NS));
+        let growing =
+            growing.map(|after_ns| (after_ns as u64).div_ceil(SECOND_NS).saturating_mul(SECOND_NS));
         let before_end = growing.take_while(|&after_ns| after_ns < length_ns);
         let times_ns: Vec<u64> =
             before_end.map(|after_ns| start_ns + after_ns).chain([end_ns]).collect();
