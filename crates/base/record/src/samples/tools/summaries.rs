@@ -62,6 +62,15 @@ const BY_KEYS: &[(&[&str], Summary)] = &[
             instead: "autocannon writes no single requests",
         },
     ),
+    (
+        &["$schema", "failures", "stats"],
+        Summary {
+            tool: "Hyperfoil, report in JSON",
+            lacks: "it has points of the distribution of each metric, responses that failed among them, and not the \
+                    time of any",
+            instead: "Hyperfoil writes no single requests",
+        },
+    ),
 ];
 
 /// Texts that a report has, and its form.
@@ -171,6 +180,10 @@ mod tests {
             (b"{\"RunType\":\"HTTP\",\"RequestedQPS\":\"8\",\"DurationHistogram\":{}}", "fortio"),
             (b"{\"aggregate\":{},\"intermediate\":[]}", "Artillery"),
             (b"{\"requests\":{},\"latency\":{},\"throughput\":{},\"pipelining\":1}", "autocannon"),
+            (
+                b"{\"info\":{},\"$schema\":\"x\",\"version\":\"1\",\"failures\":[],\"stats\":[]}",
+                "Hyperfoil",
+            ),
             (b"Running 30s test @ http://x/\n  2 threads and 10 connections\n", "wrk"),
             (b"starting benchmark...\nspawning thread #0: 1 total client(s)\n", "h2load"),
             (b"\nSummary:\n  Total:\t1 secs\n  Requests/sec:\t5\n", "hey"),
