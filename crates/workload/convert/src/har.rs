@@ -11,17 +11,18 @@ mod timeline;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use read::{Exchange, Param, exchanges};
+use read::{Exchange, Param, WebSocket, exchanges};
 use reuse::Reuse;
 use scenario::document::{Diagnostic, Source};
+use serde_json::Value;
 use timeline::{Cluster, Lane, Part};
 
 use crate::diagnostics::Diagnostics;
 use crate::draft::{Draft, arrivals, file_name, head, stem};
-use crate::request::{self, Body, Content, Field, Header, Request, basic, short_name};
+use crate::request::{self, Body, Content, Field, Header, Purpose, Request, basic, short_name};
 use crate::secrets::Secrets;
 use crate::template::literal;
-use crate::writer::{Item, Map};
+use crate::writer::{Item, Map, flow};
 use crate::{Conversion, Leniency};
 
 /// Largest recording, in bytes: bodies are kept in it.
@@ -103,6 +104,8 @@ fn scenario_of(
         page: String::new(),
         length_s: 0.0,
         stream_end_ms: None,
+        stream: None,
+        has_lost_message: false,
     };
     session.run(diagnostics);
     let Session { secrets, names, steps, length_s, .. } = session;
@@ -166,8 +169,12 @@ struct Session<'a> {
     page: String,
     /// The length of all pauses.
     length_s: f64,
-    /// The end of the stream that is open.
+    /// The end of the stream or WebSocket that is open.
     stream_end_ms: Option<f64>,
+    /// The exchange that opened it.
+    stream: Option<usize>,
+    /// A message that cannot be sent was reported.
+    has_lost_message: bool,
 }
 
 impl Session<'_> {
@@ -185,6 +192,16 @@ impl Session<'_> {
                     self.pause(start_ms - end_ms);
                     end_ms = end_ms.max(start_ms);
                     self.stream(index, diagnostics);
+                }
+                Part::Send { exchange, message } => {
+                    let kept = self.kept;
+                    let websocket = kept[exchange].websocket.as_ref();
+                    let sent = websocket.and_then(|websocket| websocket.messages.get(message));
+                    if let Some(sent) = sent {
+                        self.pause(sent.at_ms - end_ms);
+                        end_ms = end_ms.max(sent.at_ms);
+                        self.send(exchange, sent, diagnostics);
+                    }
                 }
             }
         }
@@ -209,11 +226,41 @@ impl Session<'_> {
         let exchange = &self.kept[index];
         let end_ms = exchange.start_ms + exchange.length_ms;
         if self.stream_end_ms.replace(end_ms).is_some() {
-            let message = "a user has one stream of events: the one before is closed".to_owned();
+            let message =
+                "a user has one stream of events or WebSocket: the one before is closed".to_owned();
             diagnostics.ignored(exchange.at.clone(), message);
             self.steps.push(Map::single(0..0, "close", Item::Nothing));
         }
+        self.stream = Some(index);
         let step = self.step(index, diagnostics);
+        self.steps.push(step);
+    }
+
+    /// A message over the WebSocket that is open.
+    fn send(&mut self, index: usize, sent: &read::Message, diagnostics: &mut Diagnostics<'_>) {
+        let is_open = self.stream == Some(index);
+        let at = sent.at.clone();
+        let step = match &sent.content {
+            read::Content::Text(text) if is_open => {
+                let text = self.reuse.filled(index, text);
+                Map::single(at.clone(), "send", Item::Text(self.secrets.text(&text, &at)))
+            }
+            read::Content::Binary(Some(hex)) if is_open => {
+                let part = Map::single(at.clone(), "hex", Item::Text(hex.clone()));
+                Map::single(at, "send", Item::Nothing).with("bytes", Item::List(vec![part]))
+            }
+            read::Content::Text(_) | read::Content::Binary(_) => {
+                if !self.has_lost_message {
+                    self.has_lost_message = true;
+                    let message = "messages are left out whose WebSocket another one has closed, or that the \
+                                   recording does not hold"
+                        .to_owned();
+                    diagnostics.ignored(at, message);
+                }
+                return;
+            }
+        };
+        self.close_group();
         self.steps.push(step);
     }
 
@@ -283,9 +330,11 @@ impl Session<'_> {
     fn step(&mut self, index: usize, diagnostics: &mut Diagnostics<'_>) -> Map {
         let exchange = &self.kept[index];
         let path = self.reuse.filled_url(index, &exchange.path);
-        let url = match exchange.origin == self.origin {
-            true => path,
-            false => format!("{}{path}", literal(&exchange.origin)),
+        let is_websocket = exchange.websocket.is_some();
+        let url = match exchange.origin.strip_prefix("http") {
+            _ if exchange.origin == self.origin => path,
+            Some(rest) if is_websocket => format!("ws{}{path}", literal(rest)),
+            Some(_) | None => format!("{}{path}", literal(&exchange.origin)),
         };
         let header = |(name, value): &(String, String)| Header {
             name: name.clone(),
@@ -299,7 +348,11 @@ impl Session<'_> {
         let mut request = Request {
             at: exchange.at.clone(),
             method: exchange.method.clone(),
-            is_stream: exchange.is_stream,
+            purpose: match (is_websocket, exchange.is_stream) {
+                (true, _) => Purpose::WebSocket,
+                (false, true) => Purpose::Events,
+                (false, false) => Purpose::Response,
+            },
             url,
             name: None,
             headers: exchange.headers.iter().map(header).collect(),
@@ -313,6 +366,9 @@ impl Session<'_> {
             let user = literal(user);
             let auth = basic("basic", &user, password, &exchange.at, &mut self.secrets);
             request.more.push(("auth".to_owned(), auth));
+        }
+        if let Some(WebSocket { subprotocols, .. }) = &exchange.websocket {
+            for_websocket(subprotocols, &mut request, diagnostics);
         }
         if exchange.is_stream {
             return request.step(&mut self.secrets, diagnostics);
@@ -382,6 +438,24 @@ impl Session<'_> {
             content_type: param.content_type.clone(),
         }
     }
+}
+
+/// Gives a request what the opening of a WebSocket has, and takes from it what that cannot have.
+fn for_websocket(
+    subprotocols: &[String],
+    request: &mut Request,
+    diagnostics: &mut Diagnostics<'_>,
+) {
+    if !subprotocols.is_empty() {
+        let listed = Value::from(subprotocols.to_vec());
+        request.more.push(("subprotocols".to_owned(), Item::Bare(flow(&listed))));
+    }
+    if !std::mem::take(&mut request.cookies).is_empty() {
+        let message =
+            "of cookies, a WebSocket gets those that responses have set: others are left out";
+        diagnostics.ignored(request.at.clone(), message.to_owned());
+    }
+    request.body = Body::None;
 }
 
 /// A pause, if a person made it; adds its length.

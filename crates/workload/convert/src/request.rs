@@ -81,13 +81,23 @@ pub(crate) enum Body {
     Multipart(Vec<Part>),
 }
 
+/// The kind of connection that a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Purpose {
+    /// A response.
+    #[default]
+    Response,
+    /// A stream of server-sent events.
+    Events,
+    WebSocket,
+}
+
 /// A request of the original.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
     pub(crate) at: Range<usize>,
     pub(crate) method: String,
-    /// It opens a stream of server-sent events.
-    pub(crate) is_stream: bool,
+    pub(crate) purpose: Purpose,
     /// A path below the target, or an absolute URL; without what can stand in no URL.
     pub(crate) url: String,
     /// Name of the measure, if not the method and path as they are written.
@@ -293,8 +303,10 @@ impl Request {
         let method = self.checked_method(diagnostics);
         let url = secrets.text(&self.url, &self.at);
         let at = self.at.clone();
-        let mut step = if self.is_stream {
+        let mut step = if self.purpose == Purpose::Events {
             Map::single(at.clone(), "sse", Item::Text(url))
+        } else if self.purpose == Purpose::WebSocket {
+            Map::single(at.clone(), "ws", Item::Text(url))
         } else if VERBS.contains(&method.as_str()) {
             Map::single(at.clone(), &method.to_ascii_lowercase(), Item::Text(url))
         } else {

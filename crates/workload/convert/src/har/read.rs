@@ -17,7 +17,7 @@ const ENTRIES_MAX: usize = 5000;
 /// Largest response that is looked into for values, in bytes.
 const BODY_BYTES_MAX: usize = 4 << 20;
 /// Keys whose values are large and never read.
-const SKIPPED: &[&str] = &["_initiator", "_webSocketMessages", "cache", "timings"];
+const SKIPPED: &[&str] = &["_initiator", "cache", "timings"];
 
 /// Headers that belong to the connection, the browser or its cache, not to the request.
 const DROPPED: &[&str] = &[
@@ -36,6 +36,7 @@ const DROPPED: &[&str] = &[
     "proxy-connection",
     "te",
     "transfer-encoding",
+    "upgrade",
     "upgrade-insecure-requests",
     "user-agent",
 ];
@@ -63,6 +64,32 @@ pub(super) enum Body {
     },
 }
 
+/// The content of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    Text(String),
+    /// Bytes as hexadecimal digits; `None`: the recording does not hold them.
+    Binary(Option<String>),
+}
+
+/// A message that the browser sent over a WebSocket.
+#[derive(Debug, Clone)]
+pub(super) struct Message {
+    /// Since the Unix epoch; not before its WebSocket.
+    pub(super) at_ms: f64,
+    pub(super) content: Content,
+    pub(super) at: Range<usize>,
+}
+
+/// A WebSocket that was opened.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WebSocket {
+    /// The subprotocols that the browser offered.
+    pub(super) subprotocols: Vec<String>,
+    /// What the browser sent.
+    pub(super) messages: Vec<Message>,
+}
+
 /// A request and what came back.
 #[derive(Debug, Clone)]
 pub(super) struct Exchange {
@@ -86,8 +113,9 @@ pub(super) struct Exchange {
     /// `None` in a recording of requests alone.
     pub(super) status: Option<u16>,
     pub(super) is_static: bool,
-    /// The response is a stream of server-sent events.
+    /// The response is a stream of server-sent events, or a WebSocket.
     pub(super) is_stream: bool,
+    pub(super) websocket: Option<WebSocket>,
     /// No server answered it.
     pub(super) from_cache: bool,
     /// `Set-Cookie`: names and values.
@@ -138,7 +166,7 @@ pub(super) fn exchanges(
     for (index, entry) in entries.iter().enumerate() {
         let url = json::text(entry, "request/url");
         let scheme = url.split("://").next().unwrap_or_default().to_ascii_lowercase();
-        if !["http", "https"].contains(&scheme.as_str()) {
+        if !["http", "https", "ws", "wss"].contains(&scheme.as_str()) {
             others.add(entry);
             continue;
         }
@@ -266,7 +294,13 @@ fn exchange(
     start_ms: f64,
     from_cache: bool,
 ) -> Exchange {
-    let Url { origin, credentials, path } = Url::parse(url);
+    let is_websocket = text(entry, "_resourceType") == "websocket" || is_of_websocket(url);
+    // Their servers are those of pages.
+    let url = match is_of_websocket(url) {
+        true => format!("http{}", &url[2..]),
+        false => url.to_owned(),
+    };
+    let Url { origin, credentials, path } = Url::parse(&url);
     let request = pairs(entry, "request/headers");
     let of_name = |headers: &[(String, String)], wanted: &str| {
         headers.iter().find(|(name, _)| is(name, wanted)).map(|(_, value)| value.clone())
@@ -301,13 +335,21 @@ fn exchange(
     let content = text(entry, "response/content/text");
     let content = if is_encoded || content.len() > BODY_BYTES_MAX { "" } else { content };
     let method = method_of(entry);
+    let websocket = is_websocket.then(|| WebSocket {
+        subprotocols: of_name(&request, "sec-websocket-protocol").map_or_else(Vec::new, |value| {
+            let offered = value.split(',').map(|one| one.trim().to_owned());
+            offered.filter(|one| !one.is_empty()).collect()
+        }),
+        messages: messages(entry, start_ms),
+    });
     Exchange {
         at: json::place(entry, "request/url"),
         start_ms,
         length_ms: number(entry, "time").unwrap_or(0.0).max(0.0),
         from_cache,
-        is_static: is_static(&content_type, &path),
-        is_stream: is_stream(&content_type, &headers, &method, status),
+        is_static: !is_websocket && is_static(&content_type, &path),
+        is_stream: is_websocket || is_stream(&content_type, &headers, &method, status),
+        websocket,
         method,
         origin,
         credentials,
@@ -322,6 +364,60 @@ fn exchange(
         content_type,
         content: content.to_owned(),
     }
+}
+
+/// Whether the scheme of a URL is that of WebSockets.
+fn is_of_websocket(url: &str) -> bool {
+    let scheme = url.split("://").next().unwrap_or_default();
+    scheme.eq_ignore_ascii_case("ws") || scheme.eq_ignore_ascii_case("wss")
+}
+
+/// The messages that the browser sent, as Chromium writes them.
+fn messages(entry: &Node, start_ms: f64) -> Vec<Message> {
+    let sent = items(entry, "_webSocketMessages").iter().filter_map(|message| {
+        let data = text(message, "data");
+        let content = match number(message, "opcode") {
+            Some(1.0) => Content::Text(data.to_owned()),
+            Some(2.0) => Content::Binary(from_base64(data).map(|bytes| units::hex(&bytes))),
+            // Control frames are the browser's own.
+            _ => return None,
+        };
+        let at_ms = number(message, "time").map_or(start_ms, |seconds| seconds * 1000.0);
+        let at = message.place.span.clone();
+        (text(message, "type") == "send").then(|| Message {
+            at_ms: at_ms.max(start_ms),
+            content,
+            at,
+        })
+    });
+    sent.collect()
+}
+
+/// The bytes that base64 stands for (RFC 4648, section 4).
+fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let plain = text.trim_end_matches('=').as_bytes();
+    let mut out = Vec::with_capacity(plain.len() / 4 * 3 + 2);
+    for group in plain.chunks(4) {
+        let mut bits = 0_u32;
+        for sign in group {
+            let value = match sign {
+                b'A'..=b'Z' => sign - b'A',
+                b'a'..=b'z' => sign - b'a' + 26,
+                b'0'..=b'9' => sign - b'0' + 52,
+                b'+' => 62,
+                b'/' => 63,
+                _ => return None,
+            };
+            bits = bits << 6 | u32::from(value);
+        }
+        let missing = 4 - group.len();
+        if missing == 3 {
+            return None;
+        }
+        let bytes = (bits << (6 * missing)).to_be_bytes();
+        out.extend_from_slice(&bytes[1..4 - missing]);
+    }
+    Some(out)
 }
 
 /// Whether a request opened a stream of server-sent events, which only a GET can (HTML standard, section 9.2).
@@ -418,6 +514,25 @@ fn milliseconds(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The test vectors of RFC 4648, section 10.
+    #[test]
+    fn base64_stands_for_bytes() {
+        for (text, expected) in [
+            ("", ""),
+            ("Zg==", "f"),
+            ("Zm8=", "fo"),
+            ("Zm9v", "foo"),
+            ("Zm9vYg==", "foob"),
+            ("Zm9vYmE=", "fooba"),
+            ("Zm9vYmFy", "foobar"),
+        ] {
+            assert_eq!(from_base64(text).as_deref(), Some(expected.as_bytes()), "{text}");
+        }
+        for bad in ["Z", "Zm9vY", "Zm_v", "Z m9"] {
+            assert_eq!(from_base64(bad), None, "{bad}");
+        }
+    }
 
     #[test]
     fn times_count_from_the_epoch() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use regex::Regex;
 use serde_json::Value;
 
-use super::read::{Body, Exchange};
+use super::read::{Body, Content, Exchange};
 use crate::names::Names;
 use crate::request::{Url, scheme_length};
 use crate::template::{literal, url_value};
@@ -220,7 +220,12 @@ fn request_text(exchange: &Exchange) -> String {
         Body::Text(body) => Some(body),
         Body::None | Body::Params { .. } => None,
     };
-    for value in headers.chain(cookies).chain(params).chain(body) {
+    let messages = exchange.websocket.iter().flat_map(|websocket| &websocket.messages);
+    let messages = messages.filter_map(|message| match &message.content {
+        Content::Text(text) => Some(text),
+        Content::Binary(_) => None,
+    });
+    for value in headers.chain(cookies).chain(params).chain(body).chain(messages) {
         text.push('\n');
         text.push_str(value);
     }

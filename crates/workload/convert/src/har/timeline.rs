@@ -30,15 +30,24 @@ pub(super) struct Cluster {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Part {
     Cluster(Cluster),
-    /// A stream is opened.
+    /// A stream or a WebSocket is opened.
     Stream(usize),
+    /// A message is sent over the WebSocket of an exchange.
+    Send {
+        exchange: usize,
+        message: usize,
+    },
 }
 
 /// The parts of a recording in the order of the session.
 pub(super) fn parts(exchanges: &[Exchange], reuse: &Reuse) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut open: Option<Cluster> = None;
+    let mut sends = sends(exchanges).into_iter().peekable();
     for (index, exchange) in exchanges.iter().enumerate() {
+        while let Some(send) = sends.next_if(|send| send.at_ms < exchange.start_ms) {
+            add_send(&send, &mut open, &mut parts);
+        }
         if exchange.is_stream {
             let takes_from = |cluster: &Cluster| {
                 let mut used = reuse.used_by(index);
@@ -61,8 +70,41 @@ pub(super) fn parts(exchanges: &[Exchange], reuse: &Reuse) -> Vec<Part> {
             parts.extend(open.replace(Cluster::new(index, exchange)).map(Part::Cluster));
         }
     }
+    for send in sends {
+        add_send(&send, &mut open, &mut parts);
+    }
     parts.extend(open.map(Part::Cluster));
     parts
+}
+
+/// A message, and when it was sent.
+struct Outgoing {
+    at_ms: f64,
+    exchange: usize,
+    message: usize,
+}
+
+/// All messages by their times.
+fn sends(exchanges: &[Exchange]) -> Vec<Outgoing> {
+    let mut sends = Vec::new();
+    for (exchange, own) in exchanges.iter().enumerate() {
+        let messages = own.websocket.iter().flat_map(|websocket| &websocket.messages);
+        sends.extend(messages.enumerate().map(|(message, sent)| Outgoing {
+            at_ms: sent.at_ms,
+            exchange,
+            message,
+        }));
+    }
+    sends.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
+    sends
+}
+
+/// Adds a message behind the requests that have ended. Within a cluster it stands before it: no branch can send one.
+fn add_send(send: &Outgoing, open: &mut Option<Cluster>, parts: &mut Vec<Part>) {
+    if open.as_ref().is_some_and(|cluster| send.at_ms >= cluster.end_ms) {
+        parts.extend(open.take().map(Part::Cluster));
+    }
+    parts.push(Part::Send { exchange: send.exchange, message: send.message });
 }
 
 fn end_of(exchange: &Exchange) -> f64 {

@@ -9,7 +9,7 @@ use super::functions::Form;
 use super::properties::{arguments, flag, items, kind, label, opening, place, property, text};
 use super::scope::{Rounds, Scope};
 use crate::request::{
-    Address, Body, Content, Field, Part, Request, percent_decoded, scheme_length,
+    Address, Body, Content, Field, Part, Purpose, Request, percent_decoded, scheme_length,
 };
 use crate::template::{literal, mapped, quoted, url_text, url_value};
 use crate::writer::{Item, Map};
@@ -115,7 +115,7 @@ impl<'d, 'i: 'd> Importer<'_> {
         let request = Request {
             at,
             method,
-            is_stream: false,
+            purpose: Purpose::Response,
             url: address.url(&target),
             name: (!name.is_empty()).then_some(name),
             headers: scope.headers.clone(),

@@ -8,7 +8,7 @@ use super::auth::Auth;
 use super::variables::{Expression, Part, parts};
 use super::{Importer, Inherited, REQUESTS_MAX};
 use crate::json::{self, items, text};
-use crate::request::{self, Address, Body, Content, Field, Header, Request, short_name};
+use crate::request::{self, Address, Body, Content, Field, Header, Purpose, Request, short_name};
 use crate::template::{literal, mapped, quoted};
 use crate::writer::{Item, Map};
 
@@ -77,7 +77,7 @@ impl Importer<'_> {
         let request = Request {
             at,
             method: method.to_owned(),
-            is_stream: false,
+            purpose: Purpose::Response,
             url: address.url(&target),
             name: match name.is_empty() {
                 true => short_name(method, &address.path),

@@ -192,3 +192,52 @@ fn requests_alone_and_a_byte_order_mark_are_read() {
     assert_contains(&text, &["    - post: /1\n    - get: /2\n"]);
     assert_contains(&said, &["the recording has requests alone"]);
 }
+
+/// A WebSocket as Chromium records it, with its messages at these seconds.
+fn websocket(url: &str, messages: &[&str]) -> String {
+    let request = format!(
+        r#""method":"GET","url":"{url}","headers":[{{"name":"Sec-WebSocket-Protocol","value":"v1, v2"}},
+        {{"name":"Upgrade","value":"websocket"}}]"#
+    );
+    let entry = entry(1000, 9000, &request, r#""status":101"#);
+    let front = entry.strip_suffix('}').unwrap();
+    let messages = messages.join(",");
+    format!(r#"{front},"_resourceType":"websocket","_webSocketMessages":[{messages}]}}"#)
+}
+
+#[test]
+fn messages_of_websockets_are_sent_at_their_times() {
+    // The first entry is at 09:30:00 on 2026-01-31.
+    let message = |kind: &str, second: u32, opcode: u32, data: &str| {
+        let time = 1_769_851_800 + second;
+        format!(r#"{{"type":"{kind}","time":{time}.5,"opcode":{opcode},"data":"{data}"}}"#)
+    };
+    let messages = [
+        message("send", 3, 1, r#"{\"token\":\"abcdef1234\"}"#),
+        message("receive", 4, 1, "hello"),
+        message("send", 6, 2, "/wA="),
+        message("send", 7, 8, ""),
+    ];
+    let messages = messages.each_ref().map(String::as_str);
+    let entries = [
+        entry(0, 10, &get("/"), OK),
+        websocket("wss://a.test/ws", &messages),
+        entry(5000, 10, &get("/later"), OK),
+    ];
+    let (text, said) = converted(&recording(&entries));
+    assert!(!said.contains("left out"), "{said}");
+    assert_contains(
+        &text,
+        &["    - ws: /ws\n      subprotocols: [\"v1\", \"v2\"]\n", "      bytes:\n        - hex: "],
+    );
+    let order = ["get: /\n", "ws: /ws", "send: ", "get: /later", "bytes:", "close:"];
+    let places = order.map(|part| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}")));
+    assert!(places.is_sorted(), "{text}");
+    assert!(!text.contains("abcdef1234") && !text.contains("hello"), "{text}");
+    // Of another host it has its own scheme.
+    let entries = [entry(0, 10, &get("/"), OK), websocket("wss://b.test/ws", &messages)];
+    let settings = har::Settings { third_parties: true, ..SETTINGS };
+    let text = recording(&entries);
+    let (converted, _) = har::convert(Source { name: "x.har", text: &text }, &settings);
+    assert_contains(&converted.unwrap().text, &["ws: \"wss://b.test/ws\""]);
+}
