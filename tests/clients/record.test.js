@@ -74,4 +74,5 @@ test('a visit with a WebSocket is recorded', { skip, timeout }, async () => {
   assert.ok(documents.some((entry) => entry.response.status === 200));
   const scenario = await readFile(yaml, 'utf8');
   assert.match(scenario, /get: \/chat\?transport=websocket/);
+  assert.match(scenario, /- ws: /);
 });

@@ -171,7 +171,8 @@ pub(super) fn exchanges(
             continue;
         }
         let status = status_of(entry);
-        let is_cached = is_from_cache(entry, status);
+        // Of a WebSocket no bytes are counted.
+        let is_cached = !is_websocket(entry, url) && is_from_cache(entry, status);
         if is_cached && !cached {
             from_cache.add(entry);
             continue;
@@ -294,7 +295,7 @@ fn exchange(
     start_ms: f64,
     from_cache: bool,
 ) -> Exchange {
-    let is_websocket = text(entry, "_resourceType") == "websocket" || is_of_websocket(url);
+    let is_websocket = is_websocket(entry, url);
     // Their servers are those of pages.
     let url = match is_of_websocket(url) {
         true => format!("http{}", &url[2..]),
@@ -364,6 +365,11 @@ fn exchange(
         content_type,
         content: content.to_owned(),
     }
+}
+
+/// Whether a request opened a WebSocket.
+fn is_websocket(entry: &Node, url: &str) -> bool {
+    text(entry, "_resourceType") == "websocket" || is_of_websocket(url)
 }
 
 /// Whether the scheme of a URL is that of WebSockets.

@@ -417,6 +417,11 @@ proptest! {
     }
 
     #[test]
+    fn no_recording_of_websockets_panics(cuts in cuts()) {
+        recordings::assert_sound(&changed(&recordings::chat(), &cuts));
+    }
+
+    #[test]
     fn no_recording_panics(at in any::<prop::sample::Index>(), len in 0..30usize, instead in "[ -~\u{e9}]{0,8}") {
         let mut text = std::fs::read_to_string(testdata().join("har/shop.har")).unwrap();
         let mut start = at.index(text.len());

@@ -3,7 +3,7 @@
 use convert::har;
 use scenario::{Source, render};
 
-use crate::assert_compiles;
+use crate::{assert_compiles, assert_runs};
 
 const SETTINGS: har::Settings =
     har::Settings { statics: har::Statics::Keep, third_parties: false, cached: false };
@@ -202,16 +202,55 @@ fn websocket(url: &str, messages: &[&str]) -> String {
     let entry = entry(1000, 9000, &request, r#""status":101"#);
     let front = entry.strip_suffix('}').unwrap();
     let messages = messages.join(",");
-    format!(r#"{front},"_resourceType":"websocket","_webSocketMessages":[{messages}]}}"#)
+    format!(
+        r#"{front},"_resourceType":"websocket","_transferSize":0,"_webSocketMessages":[{messages}]}}"#
+    )
+}
+
+/// A message so many seconds after the first entry, which is at 09:30:00 on 2026-01-31.
+fn message(kind: &str, second: u32, opcode: u32, data: &str) -> String {
+    let time = 1_769_851_800 + second;
+    format!(r#"{{"type":"{kind}","time":{time}.5,"opcode":{opcode},"data":"{data}"}}"#)
+}
+
+/// A recording with a WebSocket, a stream of events that closes it, and a message after that.
+pub(crate) fn chat() -> String {
+    let messages = [
+        message("send", 2, 1, r#"{\"token\":\"abcdef1234\"}"#),
+        message("send", 3, 2, "/wA="),
+        message("send", 8, 1, "late"),
+    ];
+    let messages = messages.each_ref().map(String::as_str);
+    let events = r#""status":200,"content":{"mimeType":"text/event-stream","text":"data: 1"}"#;
+    let entries = [
+        entry(0, 10, &get("/"), OK),
+        websocket("wss://a.test/ws", &messages),
+        entry(5000, 4000, &get("/events"), events),
+        entry(6000, 10, &get("/later"), OK),
+    ];
+    recording(&entries)
+}
+
+/// A recording that is changed anywhere.
+pub(crate) fn assert_sound(text: &str) {
+    let settings = har::Settings { third_parties: true, ..SETTINGS };
+    if let (Some(converted), _) = har::convert(Source { name: "x.har", text }, &settings) {
+        assert_runs(&converted);
+    }
+}
+
+#[test]
+fn messages_whose_websocket_was_closed_are_named() {
+    let (text, said) = converted(&chat());
+    assert!(
+        said.contains("messages are left out whose WebSocket another one has closed"),
+        "{said}"
+    );
+    assert!(!text.contains("late\n") && text.contains("sse: /events"), "{text}");
 }
 
 #[test]
 fn messages_of_websockets_are_sent_at_their_times() {
-    // The first entry is at 09:30:00 on 2026-01-31.
-    let message = |kind: &str, second: u32, opcode: u32, data: &str| {
-        let time = 1_769_851_800 + second;
-        format!(r#"{{"type":"{kind}","time":{time}.5,"opcode":{opcode},"data":"{data}"}}"#)
-    };
     let messages = [
         message("send", 3, 1, r#"{\"token\":\"abcdef1234\"}"#),
         message("receive", 4, 1, "hello"),
