@@ -75,7 +75,7 @@ export type Run = {
   meters: Array<MeterValue>;
   /** ESS as published: \[SL/SLmin\]/\[SEC/SECmin\], the least over all runs. */
   ess: number | null;
-  /** ESS by ranges (O'Dwyer 2016): (SPMmax − SPMmin)/(SECmax − SECmin). */
+  /** ESS by ranges, as the thesis of the market changed it (8.4.6): (SPMmax − SPMmin)/(SECmax − SECmin). */
   ess_ranges: number | null;
   /** ESR: SECmax − SECmin. */
   esr: number | null;

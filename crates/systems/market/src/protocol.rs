@@ -16,8 +16,16 @@ use server::websocket::frames;
 pub(crate) const STREAM: &str = "/v1/stream";
 /// The code of an error that is not the client's.
 pub(crate) const UNAVAILABLE: &str = "unavailable";
+/// Longest name of a user.
+pub(crate) const NAME_MAX: usize = 64;
 /// The question of every pool.
 const QUESTION: &str = "who scores next?";
+
+/// Whether a user may have this name.
+pub(crate) fn is_user_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(is_plain)
+}
 
 /// A request as it was written; what an operation needs is checked by that operation.
 #[derive(Debug, Deserialize)]

@@ -3,11 +3,12 @@
 
 use std::borrow::Cow;
 
-use super::protocol::{PoolView, QuestionView, Reply, Request, RequestError};
+use super::protocol::{
+    PoolView, QuestionView, Reply, Request, RequestError, is_user_name,
+};
 use super::rules::TEXT_MAX;
-use super::service::is_user_name;
 use super::social::{
-    AskResult, Asker, FRIENDS_MAX, FRIENDS_PREDICTIONS_MAX, Question, Social, Viewers,
+    AskResult, Asker, FRIENDS_MAX, FRIENDS_PREDICTIONS_MAX, Question, RuleOrigin, Social, Viewers,
 };
 use super::state::MarketState;
 use super::transactions::StoreError;
@@ -15,7 +16,7 @@ use crate::bus::model::{Event, GameId, Outcome, PoolId, User};
 
 /// Longest answer of a question, in characters.
 const ANSWER_MAX: usize = 32;
-/// Answers of a question that names none.
+/// Answers of a question that names none, and of those that rules ask.
 const ANSWERS: [&str; 2] = ["yes", "no"];
 /// The decision of a question that has no answer: everyone is paid back.
 const CANCELLED: &str = "none";
@@ -31,6 +32,46 @@ pub(crate) async fn settle(
     let is_recorded = state.store.record(Event { game, number, outcome }).await?;
     state.recorded.notify_one();
     Ok(is_recorded)
+}
+
+/// Decides what rules asked after the event before this one, and asks what they ask after it. What was done before is not
+/// done again.
+pub(crate) async fn apply_rules(state: &MarketState, event: Event) -> Result<(), StoreError> {
+    let Some(social) = state.social.as_deref().filter(|_| !state.rules.is_empty()) else {
+        return Ok(());
+    };
+    let before = event.number.saturating_sub(1);
+    for question in social.asked_after(event.game, before).await? {
+        let Asker::Rule(origin) = question.asker else { continue };
+        // A rule that is no longer there decides nothing: its stakes are paid back.
+        let rule = state.rules.get(origin.rule as usize);
+        let decided =
+            rule.map_or(Outcome::None, |rule| rule.decision(origin.outcome, event.outcome));
+        settle(state, question.pool, decided).await?;
+    }
+    for (number, rule) in (0u32..).zip(&state.rules) {
+        if !rule.asks_after(event.outcome) {
+            continue;
+        }
+        let origin = RuleOrigin { rule: number, event: event.number, outcome: event.outcome };
+        let question = Question {
+            // That of the slot which takes it.
+            pool: PoolId(0),
+            about: event.game,
+            text: rule.text.clone(),
+            answers: ANSWERS.map(str::to_owned),
+            asker: Asker::Rule(origin),
+            seen_by: Viewers::All,
+        };
+        match social.ask(&question, state.slots()).await? {
+            AskResult::Asked(_) => state.metrics.questions_posed.add(1),
+            AskResult::AskedBefore => {}
+            AskResult::NoSlot | AskResult::TooMany | AskResult::Late => {
+                state.metrics.questions_unposed.add(1);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a user may predict in a pool: in a game's, or in that of a question which the user sees; with the outcome that

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::Notify;
 
-use super::rules;
+use super::questions;
 use super::state::MarketState;
 use super::transactions::{Settlement, StoreError};
 use crate::bus::messages::Update;
@@ -164,7 +164,7 @@ impl Resolver {
         };
         announce(&self.state, event, settlement).await?;
         if self.state.is_played(event.game) {
-            rules::apply(&self.state, event).await?;
+            questions::apply_rules(&self.state, event).await?;
         }
         self.state.store.announced(event).await?;
         self.settled().remove(&event);

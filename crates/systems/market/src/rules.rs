@@ -2,14 +2,8 @@
 
 use std::str::FromStr;
 
-use super::questions;
-use super::social::{AskResult, Asker, Question, RuleOrigin, Viewers};
-use super::state::MarketState;
-use super::transactions::StoreError;
-use crate::bus::model::{Event, Outcome, PoolId};
+use crate::bus::model::Outcome;
 
-/// Answers of questions that rules ask.
-const ANSWERS: [&str; 2] = ["yes", "no"];
 /// Longest text of a question, in characters.
 pub(crate) const TEXT_MAX: usize = 200;
 
@@ -40,7 +34,7 @@ enum Yes {
 pub struct QuestionRule {
     after: After,
     yes: Yes,
-    text: String,
+    pub(crate) text: String,
 }
 
 /// A text that is no rule.
@@ -80,7 +74,8 @@ impl FromStr for QuestionRule {
 }
 
 impl QuestionRule {
-    fn asks_after(&self, outcome: Outcome) -> bool {
+    /// Whether it asks after an event with this outcome.
+    pub(crate) fn asks_after(&self, outcome: Outcome) -> bool {
         match self.after {
             After::Goal => outcome != Outcome::None,
             After::FullTime => outcome == Outcome::None,
@@ -89,7 +84,7 @@ impl QuestionRule {
     }
 
     /// How the question's pool is settled, if `next` follows `before`.
-    fn decision(&self, before: Outcome, next: Outcome) -> Outcome {
+    pub(crate) fn decision(&self, before: Outcome, next: Outcome) -> Outcome {
         let is_goal = next != Outcome::None;
         let is_yes = match self.yes {
             Yes::Same => is_goal && next == before,
@@ -99,46 +94,6 @@ impl QuestionRule {
         };
         if is_yes { Outcome::Home } else { Outcome::Away }
     }
-}
-
-/// Decides what rules asked after the event before this one, and asks what they ask after it. What was done before is not
-/// done again.
-pub(crate) async fn apply(state: &MarketState, event: Event) -> Result<(), StoreError> {
-    let Some(social) = state.social.as_deref().filter(|_| !state.rules.is_empty()) else {
-        return Ok(());
-    };
-    let before = event.number.saturating_sub(1);
-    for question in social.asked_after(event.game, before).await? {
-        let Asker::Rule(origin) = question.asker else { continue };
-        // A rule that is no longer there decides nothing: its stakes are paid back.
-        let rule = state.rules.get(origin.rule as usize);
-        let decided =
-            rule.map_or(Outcome::None, |rule| rule.decision(origin.outcome, event.outcome));
-        questions::settle(state, question.pool, decided).await?;
-    }
-    for (number, rule) in (0u32..).zip(&state.rules) {
-        if !rule.asks_after(event.outcome) {
-            continue;
-        }
-        let origin = RuleOrigin { rule: number, event: event.number, outcome: event.outcome };
-        let question = Question {
-            // That of the slot which takes it.
-            pool: PoolId(0),
-            about: event.game,
-            text: rule.text.clone(),
-            answers: ANSWERS.map(str::to_owned),
-            asker: Asker::Rule(origin),
-            seen_by: Viewers::All,
-        };
-        match social.ask(&question, state.slots()).await? {
-            AskResult::Asked(_) => state.metrics.questions_posed.add(1),
-            AskResult::AskedBefore => {}
-            AskResult::NoSlot | AskResult::TooMany | AskResult::Late => {
-                state.metrics.questions_unposed.add(1);
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use tokio::task::spawn_local;
 use super::connection::{self, Connection};
 use super::envelope;
 use super::options::Listing;
-use super::protocol::{STREAM, listed, opened};
+use super::protocol::{STREAM, is_user_name, listed, opened};
 use super::rest;
 use super::state::MarketState;
 use crate::bus::model::{GameId, User};
@@ -24,8 +24,6 @@ use server::reactor::{
     SharedReactor,
 };
 
-/// Longest name of a user.
-const NAME_MAX: usize = 64;
 pub(crate) const BAD_USER: &str =
     "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
@@ -192,15 +190,10 @@ pub(crate) fn user_name(query: Option<&str>) -> Result<Option<Arc<str>>, ()> {
     if is_user_name(name) { Ok(Some(name.into())) } else { Err(()) }
 }
 
-/// Whether a user may have this name.
-pub(crate) fn is_user_name(name: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(is_plain)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::NAME_MAX;
 
     #[test]
     fn names_of_users() {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::store::Answer;
+use super::transactions::Answer;
 use crate::bus::model::{Event, GameId, Outcome, PoolId};
 
 /// Most questions about a game that are listed, newest first.

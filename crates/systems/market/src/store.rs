@@ -8,7 +8,7 @@ mod memory;
 use std::pin::Pin;
 
 use super::ledger::Money;
-use super::transactions::{Prediction, Settlement, StoreError, Verdict};
+use super::transactions::{Answer, Prediction, Settlement, StoreError, Verdict};
 use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 
 pub(crate) use memory::Memory;
@@ -32,9 +32,6 @@ pub enum Driver {
     /// The serving thread, on the only connection.
     Blocking,
 }
-
-/// Future that a store's calls return.
-pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// The market's state. Each call is atomic.
 pub(crate) trait Store: Send + Sync {

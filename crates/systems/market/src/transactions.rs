@@ -1,6 +1,11 @@
 //! Requests to the market's store, and its answers.
 
+use std::pin::Pin;
+
 use crate::bus::model::{GameId, Outcome, Pool, PoolId, Score, User};
+
+/// Future that a store's calls return.
+pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// Money put on an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]

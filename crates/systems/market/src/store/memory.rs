@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Answer, PlacedPrediction, Prediction, Settlement, Store, Verdict};
+use super::{PlacedPrediction, Prediction, Settlement, Store, Verdict};
 use crate::books::Books;
 use crate::bus::model::{Event, Game, GameId, Pool, PoolId, User};
 use crate::ledger::Money;
 use crate::social::MemorySocial;
+use crate::transactions::Answer;
 
 /// State in memory behind one lock, which is held for microseconds.
 #[derive(Debug)]
