@@ -3,9 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::protocol::{
-    PoolView, QuestionView, Reply, Request, RequestError, is_user_name,
-};
+use super::protocol::{PoolView, QuestionView, Reply, Request, RequestError, is_user_name};
 use super::rules::TEXT_MAX;
 use super::social::{
     AskResult, Asker, FRIENDS_MAX, FRIENDS_PREDICTIONS_MAX, Question, RuleOrigin, Social, Viewers,

@@ -5,10 +5,8 @@
 
 mod memory;
 
-use std::pin::Pin;
-
 use super::ledger::Money;
-use super::transactions::{Answer, Prediction, Settlement, StoreError, Verdict};
+use super::transactions::{Answer, Prediction, Settlement, Verdict};
 use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 
 pub(crate) use memory::Memory;

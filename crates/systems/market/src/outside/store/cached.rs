@@ -22,8 +22,8 @@ use tokio::sync::OnceCell;
 use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 use crate::ledger::Money;
 use crate::outside::bus::redis::link::{Dialer, Link, LinkError, Thread};
-use crate::store::{Answer, Driver, Queries, Store};
-use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
+use crate::store::{Driver, Queries, Store};
+use crate::transactions::{Answer, Prediction, Settlement, StoreError, Verdict};
 use records::{Names, OpenRecord, Record, ScoreRecord, Version};
 use server::database::ServerAddress;
 

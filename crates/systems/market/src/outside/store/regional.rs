@@ -16,8 +16,8 @@ use super::Sql;
 use super::sql::ledger::{DELIVERED_MAX, Entry};
 use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 use crate::ledger::Money;
-use crate::store::{Answer, Store};
-use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
+use crate::store::Store;
+use crate::transactions::{Answer, Prediction, Settlement, StoreError, Verdict};
 use server::metrics::{Counter, Page};
 
 /// How often the courier looks for the owner's news at least.

@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 use crate::books::Books;
 use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 use crate::ledger::Money;
-use crate::store::{Answer, Driver, Queries, Store};
-use crate::transactions::{Prediction, Settlement, StoreError, Verdict};
+use crate::store::{Driver, Queries, Store};
+use crate::transactions::{Answer, Prediction, Settlement, StoreError, Verdict};
 use server::database::{DatabaseKind, ServerAddress, Value, connect_all};
 
 use accounts::Accounts;

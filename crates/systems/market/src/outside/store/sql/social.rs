@@ -13,7 +13,7 @@ use crate::bus::model::{GameId, PoolId};
 use crate::social::{
     AskResult, Asker, FRIENDS_MAX, LISTED_MAX, Question, RuleOrigin, Slots, Social, Viewers,
 };
-use crate::store::Answer;
+use crate::transactions::Answer;
 use server::database::{Sql as Connection, SqlError, Value};
 
 /// Names are bytes, so that they differ as accounts do.

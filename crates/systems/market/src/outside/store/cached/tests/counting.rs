@@ -7,8 +7,8 @@ use tokio::sync::Semaphore;
 
 use crate::bus::model::{Event, Game, GameId, PlacedPrediction, Pool, PoolId, User};
 use crate::ledger::Money;
-use crate::store::{Answer, Memory, Store};
-use crate::transactions::{Prediction, Settlement, Verdict};
+use crate::store::{Memory, Store};
+use crate::transactions::{Answer, Prediction, Settlement, Verdict};
 
 /// Reads of open pools at a time.
 pub(super) const READERS_MAX: u32 = 1000;
