@@ -501,7 +501,7 @@ fn the_architectures_are_right() {
     checked.with(0).stdout_contains("fault at 30 s for 15 s: partition: ireland from sydney");
     let mut check = throng(["lab", "check", "examples/lab/as-built.yaml"]);
     let checked = Ended::of(check.current_dir(root()));
-    checked.with(0).stdout_contains("service mariadb-sydney: on replica-sydney");
+    checked.with(0).stdout_contains("service mariadb-sydney: on chained-sydney");
     for scenario in [
         "examples/lab/answer-scenario.yaml",
         "examples/lab/final-scenario.yaml",
