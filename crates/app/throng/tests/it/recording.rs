@@ -60,8 +60,8 @@ fn what_passes_becomes_an_archive_and_a_scenario() {
     recorder.release();
     recorder.end().with(0).stderr_contains("recorded 2 requests");
     let text = std::fs::read_to_string(&scenario).unwrap();
-    assert!(text.contains(&format!("target: http://{target}")), "{text}");
-    assert!(text.contains("get: /basket?t=${url(") && text.contains("save:"), "{text}");
+    assert!(text.contains(&format!("target: \"http://{target}\"")), "{text}");
+    assert!(text.contains("get: \"/basket?t=${token}\"") && text.contains("save:"), "{text}");
     assert!(!text.contains("correcthors") && text.contains("env('PASSWORD')"), "{text}");
     let mut check = throng(["check"]);
     check.arg(&scenario).env("PASSWORD", "x");
