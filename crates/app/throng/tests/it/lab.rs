@@ -412,14 +412,14 @@ fn two_labs_do_not_see_each_other() {
     assert_eq!(one.exec("crowd-far", "curl -s -m 1 http://nearest.lab/").out, "");
 }
 
-/// A whole market in three regions, here with few users.
+/// A whole market in three regions, with the users of `quick-scenario.yaml`, here few.
 #[test]
 fn the_example_of_a_market_runs() {
     let shorter = ["--set", "rate=10/s", "--set", "arrive=3s", "--set", "hold=10s"];
     example_runs("examples/lab/quick.yaml", &["mariadbd", "redis-server"], &shorter);
 }
 
-/// A system that is not ours.
+/// A system that is not ours, with the users of `own-scenario.yaml`.
 #[test]
 fn the_example_of_your_own_system_runs() {
     let shorter = ["--set", "arrivals.0.for=10s"];

@@ -204,6 +204,9 @@ impl Planned {
         let mut command = plain(Command::new(env!("CARGO_BIN_EXE_throng")));
         command.args(&self.args).current_dir(root());
         command.envs(ENVIRONMENT.iter().copied());
+        if self.args.iter().any(|arg| arg.contains("postgres")) {
+            command.env("MARKET_STORE", "postgres://127.0.0.1:1/market");
+        }
         let directory = self.output.map(|output| match output {
             Output::Experiment => "experiment",
             Output::Duet => "duet",

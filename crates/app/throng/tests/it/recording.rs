@@ -74,7 +74,7 @@ fn what_passes_becomes_an_archive_and_a_scenario() {
     // What was recorded can be imported again.
     let mut import = throng(["import"]);
     import.arg(space.path("shop.har"));
-    Ended::of(&mut import).with(0).stdout_contains("get: /basket");
+    Ended::of(&mut import).with(0).stdout_contains("get: \"/basket?t=${token}\"");
 }
 
 #[test]
