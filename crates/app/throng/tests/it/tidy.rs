@@ -337,6 +337,9 @@ fn assert_compiles(name: &str, text: &str, folder: &Path) {
         // And `examples/queue/up`.
         None if name == "QUEUE_DATABASE" => Some("tcp://127.0.0.1:5432".to_owned()),
         None if name == "QUEUE_PASSWORD" => Some("secret".to_owned()),
+        Some("STORE") if text.contains("--store postgres") => {
+            Some("postgres://127.0.0.1/market".to_owned())
+        }
         Some("STORE") => Some("mysql://127.0.0.1/market".to_owned()),
         Some("BUS" | "CACHE") => Some("redis://127.0.0.1/".to_owned()),
         Some(pid) if pid.starts_with("PID_") => Some("1".to_owned()),
