@@ -4,7 +4,7 @@
 //! from a table of results that were measured elsewhere, and estimates effects with intervals, the
 //! allocation of variation, and whether what is left over looks like errors: Jain, "The Art of
 //! Computer Systems Performance Analysis" (1991), chapters 17 to 23. The mathematics is
-//! [`factorial`]'s. Nothing is made up for what is missing.
+//! [`stats::factorial`]'s. Nothing is made up for what is missing.
 
 mod analysis;
 mod bars;
