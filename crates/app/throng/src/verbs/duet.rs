@@ -10,7 +10,7 @@ use controller::duet::{
     BlockRole, CompileError, DUET_FILE, DuetError, DuetProgress, DuetRequest, DuetState,
     DuetTarget, analyze_duet, conduct_duet,
 };
-use controller::experiment::{Lock, LockError};
+use controller::experiment::Lock;
 use plan::Plan;
 use record::RecordError;
 use scenario::Severity;
@@ -21,6 +21,7 @@ use crate::exit::{Exit, Failure, print_text};
 use crate::full::Leniency;
 use crate::source::{self, CompiledScenario, Text};
 use crate::terminal::{self, View};
+use crate::verbs::experiment::{locked, refused};
 use crate::verbs::run::interrupt;
 
 /// Directory in which the directories of duets are created.
@@ -394,17 +395,6 @@ fn failure(error: DuetError) -> Failure {
     }
 }
 
-fn locked(error: LockError) -> Failure {
-    match error {
-        LockError::Record(error) => refused(error),
-        held @ LockError::Held { .. } => Failure::hinted(
-            Exit::Unavailable,
-            held.to_string(),
-            "wait until it ends, or start another one with --dir",
-        ),
-    }
-}
-
 fn changed(directory: &Path) -> Failure {
     Failure::hinted(
         Exit::Data,
@@ -414,13 +404,4 @@ fn changed(directory: &Path) -> Failure {
         ),
         UNDO_CHANGE,
     )
-}
-
-fn refused(error: RecordError) -> Failure {
-    let exit = match &error {
-        RecordError::Io { action: "create", .. } => Exit::CannotCreate,
-        RecordError::Io { .. } => Exit::Io,
-        _ => Exit::NoInput,
-    };
-    Failure::new(exit, error)
 }

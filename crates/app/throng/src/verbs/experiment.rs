@@ -302,7 +302,8 @@ fn analyze_table(args: &ExperimentArgs, path: &Path) -> Result<Exit, Failure> {
     print(args, &analysis, args.html.as_deref())
 }
 
-fn locked(error: LockError) -> Failure {
+/// Another process has the directory of an experiment or a duet.
+pub(super) fn locked(error: LockError) -> Failure {
     match error {
         LockError::Record(error) => refused(error),
         held @ LockError::Held { .. } => Failure::hinted(
@@ -313,7 +314,8 @@ fn locked(error: LockError) -> Failure {
     }
 }
 
-fn refused(error: RecordError) -> Failure {
+/// A directory of an experiment or a duet, or a file in it, cannot be used.
+pub(super) fn refused(error: RecordError) -> Failure {
     let exit = match &error {
         RecordError::Io { action: "create", .. } => Exit::CannotCreate,
         RecordError::Io { .. } => Exit::Io,

@@ -7,3 +7,4 @@ pub(crate) mod model;
 pub(crate) mod protos;
 pub(crate) mod record;
 pub(crate) mod reproduce;
+mod roots;

@@ -38,7 +38,8 @@ fn send(stream: &mut TcpStream, request: &str) {
 #[test]
 fn what_passes_becomes_an_archive_and_a_scenario() {
     let space = Space::new();
-    let (scenario, archive) = (space.path("shop.yaml"), space.path("shop.har"));
+    let scenario = space.path("shop.yaml");
+    let archive = space.path("shop.har");
     let mut command = throng(["record", "--listen", "127.0.0.1:0", "--until-stdin-closes"]);
     command.arg("--output").arg(&scenario).arg("--har").arg(&archive);
     command.arg("--ca").arg(space.path("ca"));

@@ -347,8 +347,9 @@ fn scatters(baseline: &[f64], candidate: &[f64]) -> bool {
     let values = [baseline, candidate].concat();
     let options = Options::default();
     let found = spread(&values, baseline.len(), Rule::Permutation, &options).unwrap();
-    let (first, second) = (baseline.len(), candidate.len());
-    decide(vec![vec![found]], first, second, Rule::Permutation, &options)[0][0].seen
+    let of_sides =
+        decide(vec![vec![found]], baseline.len(), candidate.len(), Rule::Permutation, &options);
+    of_sides[0][0].seen
 }
 
 /// Of 1,000 pairs of sides that are alike, those whose scatter differs at the level that is left for it (2 %): 20 are

@@ -104,7 +104,8 @@ mod tests {
         for &number in numbers {
             values.record(second * SECOND, Decimal::from_f64(number).unwrap());
         }
-        let (start_ns, end_ns) = (second * SECOND, (second + 1) * SECOND);
+        let start_ns = second * SECOND;
+        let end_ns = start_ns + SECOND;
         figures.add_metric(&MetricRow { start_ns, end_ns, phase: 0, metric, values });
     }
 

@@ -96,7 +96,8 @@ fn metrics_of_the_scenario_have_their_units() {
     };
     let mut totals = Totals::default();
     let mut add = |metrics: &[MetricSecond]| {
-        let (info, row) = (info(), SeriesRow::default());
+        let info = info();
+        let row = SeriesRow::default();
         let second =
             Second { info: &info, row: &row, measures: &[], errors: &[], metrics, probes: &[] };
         totals.add(second, &[])

@@ -61,7 +61,8 @@ impl<'a> Parts<'a> {
 /// The address before a port. One of IPv6 has no brackets: `2001:db8::1:4711`.
 fn address(client: &[u8]) -> Option<&[u8]> {
     let colon = memchr::memrchr(b':', client)?;
-    let (address, port) = (&client[..colon], &client[colon + 1..]);
+    let address = &client[..colon];
+    let port = &client[colon + 1..];
     let is_port = !port.is_empty() && port.iter().all(u8::is_ascii_digit);
     (is_port && !address.is_empty()).then_some(address)
 }

@@ -7,18 +7,16 @@ use std::path::{Path, PathBuf};
 
 use protos::reflection::{ReflectionError, Server, Source};
 
+use super::roots;
 use crate::args::ProtosArgs;
 use crate::exit::{Exit, Failure, written};
-
-/// Longest file of authorities, bytes.
-const ROOTS_BYTES_MAX: u64 = 16 << 20;
 
 pub(crate) fn protos(args: &ProtosArgs) -> Result<Exit, Failure> {
     let server = Server {
         url: args.url.clone(),
         metadata: args.headers.iter().map(|own| header(own)).collect::<Result<_, _>>()?,
         verifies: !args.insecure,
-        roots: args.ca.iter().map(|own| roots(own)).collect::<Result<_, _>>()?,
+        roots: args.ca.iter().map(|own| roots::read(own, "--ca")).collect::<Result<_, _>>()?,
         wait: args.timeout,
     };
     let sources = protos::reflection::sources(&server).map_err(failure)?;
@@ -42,18 +40,6 @@ fn header(text: &str) -> Result<(String, String), Failure> {
         let message = format!("the header {text:?} has no colon");
         Failure::hinted(Exit::Usage, message, "write NAME: VALUE")
     })
-}
-
-fn roots(path: &Path) -> Result<(String, Vec<u8>), Failure> {
-    let name = path.display().to_string();
-    match regular::read(path, ROOTS_BYTES_MAX) {
-        Ok(pem) => Ok((name, pem)),
-        Err(error) => {
-            let message = format!("cannot read {name}: {error}");
-            let hint = "give a PEM file with --ca";
-            Err(Failure::hinted(Exit::NoInput, message, hint))
-        }
-    }
 }
 
 fn failure(error: ReflectionError) -> Failure {

@@ -13,11 +13,10 @@ use recorder::{
 };
 
 use super::import::scenarios;
+use super::roots;
 use crate::args::RecordArgs;
 use crate::exit::{Exit, Failure, print_note};
 
-/// Longest file of authorities, bytes.
-const ROOTS_BYTES_MAX: u64 = 16 << 20;
 /// Name of a recording that could not be converted and would be lost.
 const RESCUED: &str = "recording.har";
 
@@ -40,7 +39,11 @@ pub(crate) fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         address: args.listen,
         authority,
         limits: Limits::default(),
-        trusted: args.trust.iter().map(|path| roots(path)).collect::<Result<_, _>>()?,
+        trusted: args
+            .trust
+            .iter()
+            .map(|path| roots::read(path, "--trust"))
+            .collect::<Result<_, _>>()?,
         now,
     };
     let (end, ended) = channel();
@@ -118,17 +121,6 @@ fn instructions(recorder: &Recorder, folder: Option<&Path>, fingerprint: &str) -
         );
     }
     text
-}
-
-fn roots(path: &Path) -> Result<(String, Vec<u8>), Failure> {
-    let name = path.display().to_string();
-    match regular::read(path, ROOTS_BYTES_MAX) {
-        Ok(pem) => Ok((name, pem)),
-        Err(error) => {
-            let message = format!("cannot read {name}: {error}");
-            Err(Failure::hinted(Exit::NoInput, message, "give a PEM file with --trust"))
-        }
-    }
 }
 
 fn no_authority(error: AuthorityError) -> Failure {
