@@ -108,7 +108,7 @@ impl CensoredTimes {
             _ => &self.survival,
         };
         let mut waited =
-            Waited { steps: survival.iter().peekable(), at: 0.0, share: 1.0, sum: 0.0 };
+            WaitIntegral { steps: survival.iter().peekable(), at: 0.0, share: 1.0, sum: 0.0 };
         let begun = begun.into_iter().filter(|(youngest, oldest, _)| youngest < oldest);
         let expected = begun.map(|(youngest, oldest, count)| {
             let before = waited.until(youngest);
@@ -230,7 +230,7 @@ fn without(all: &LogHistogram, part: &LogHistogram) -> LogHistogram {
 }
 
 /// The time for which something waits on average until an age that only rises.
-struct Waited<I: Iterator> {
+struct WaitIntegral<I: Iterator> {
     /// Times at which something ended, with the share that takes longer.
     steps: std::iter::Peekable<I>,
     /// The age so far, with the share that takes longer and the time waited.
@@ -239,7 +239,7 @@ struct Waited<I: Iterator> {
     sum: f64,
 }
 
-impl<'a, I: Iterator<Item = &'a (u64, f64)>> Waited<I> {
+impl<'a, I: Iterator<Item = &'a (u64, f64)>> WaitIntegral<I> {
     /// The time waited until this age: the integral of the share that takes longer.
     fn until(&mut self, age: f64) -> f64 {
         while let Some(&(time, share)) = self.steps.next_if(|(time, _)| *time as f64 <= age) {

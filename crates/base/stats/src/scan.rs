@@ -149,13 +149,13 @@ pub fn levels_under_load(
     let part = |level: &Level, value: f64| match level.value.is_finite() && level.weight > 0.0 {
         true => {
             let weight = level.weight.min(usual) / usual;
-            Part { weight, sum: weight * value }
+            WeightedSum { weight, sum: weight * value }
         }
-        false => Part::default(),
+        false => WeightedSum::default(),
     };
-    let raw: Vec<Part> = series.iter().map(|level| part(level, level.value)).collect();
+    let raw: Vec<WeightedSum> = series.iter().map(|level| part(level, level.value)).collect();
     let pairs = series.iter().zip(explained);
-    let parts: Vec<Part> = pairs.map(|(level, of)| part(level, level.value - of)).collect();
+    let parts: Vec<WeightedSum> = pairs.map(|(level, of)| part(level, level.value - of)).collect();
     let levels: Vec<f64> =
         parts.iter().filter(|part| part.weight > 0.0).map(|part| part.level()).collect();
     let middle = median(&levels).unwrap_or(0.0);
@@ -169,8 +169,8 @@ pub fn levels_under_load(
 
 /// The windows in which a greater share is hits than in the rest, in the order of time.
 pub fn counts(series: &[Count], rules: &Rules) -> Vec<Window> {
-    let part = |count: &Count| Part { weight: count.of, sum: count.hits.min(count.of) };
-    let parts: Vec<Part> = series.iter().map(part).collect();
+    let part = |count: &Count| WeightedSum { weight: count.of, sum: count.hits.min(count.of) };
+    let parts: Vec<WeightedSum> = series.iter().map(part).collect();
     let tail = |taken: &[bool], seconds: &Range<usize>| count_p(&parts, taken, seconds);
     segmented(&parts, rules, count_score, COUNT_SCORE_MIN, tail)
 }
@@ -240,37 +240,38 @@ impl SortedLevels {
 
 /// A second, or several: the sum of the weights, and of the levels times these.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Part {
+struct WeightedSum {
     weight: f64,
     sum: f64,
 }
 
-impl Part {
+impl WeightedSum {
     fn level(self) -> f64 {
         self.sum / self.weight
     }
 
-    fn without(self, other: Part) -> Part {
-        Part { weight: self.weight - other.weight, sum: self.sum - other.sum }
+    fn without(self, other: WeightedSum) -> WeightedSum {
+        WeightedSum { weight: self.weight - other.weight, sum: self.sum - other.sum }
     }
 }
 
 /// Sums over the seconds up to each one, without those taken out.
 struct Sums {
-    parts: Vec<Part>,
+    parts: Vec<WeightedSum>,
     taken: Vec<usize>,
 }
 
 impl Sums {
-    fn of(parts: &[Part], taken: &[bool]) -> Sums {
-        let mut sums = Sums { parts: vec![Part::default()], taken: vec![0] };
-        let mut so_far = Part::default();
+    fn of(parts: &[WeightedSum], taken: &[bool]) -> Sums {
+        let mut sums = Sums { parts: vec![WeightedSum::default()], taken: vec![0] };
+        let mut so_far = WeightedSum::default();
         let mut count = 0;
         for (part, &is_taken) in parts.iter().zip(taken) {
             if is_taken {
                 count += 1;
             } else {
-                so_far = Part { weight: so_far.weight + part.weight, sum: so_far.sum + part.sum };
+                so_far =
+                    WeightedSum { weight: so_far.weight + part.weight, sum: so_far.sum + part.sum };
             }
             sums.parts.push(so_far);
             sums.taken.push(count);
@@ -282,11 +283,11 @@ impl Sums {
         self.parts.len() - 1
     }
 
-    fn all(&self) -> Part {
+    fn all(&self) -> WeightedSum {
         self.parts[self.length()]
     }
 
-    fn within(&self, seconds: &Range<usize>) -> Part {
+    fn within(&self, seconds: &Range<usize>) -> WeightedSum {
         self.parts[seconds.end].without(self.parts[seconds.start])
     }
 
@@ -304,12 +305,12 @@ impl Sums {
 }
 
 /// How much worse a window is than the rest; `None`: it is not, or by less than is relevant.
-type Score = fn(inside: Part, outside: Part, least: f64) -> Option<f64>;
+type Score = fn(inside: WeightedSum, outside: WeightedSum, least: f64) -> Option<f64>;
 
 /// Takes out one window after the other, and keeps as many as all stand out from what they leave. `tail` is the probability
 /// that chance makes the level of one window, if these seconds are taken out.
 fn segmented(
-    parts: &[Part],
+    parts: &[WeightedSum],
     rules: &Rules,
     score: Score,
     score_min: f64,
@@ -404,23 +405,23 @@ fn best(
 }
 
 /// Olshen and others (2004): the difference of the levels in units of what independent seconds scatter by.
-fn level_score(inside: Part, outside: Part, least: f64) -> Option<f64> {
+fn level_score(inside: WeightedSum, outside: WeightedSum, least: f64) -> Option<f64> {
     let difference = inside.level() - outside.level();
     let share = inside.weight * outside.weight / (inside.weight + outside.weight);
     (difference >= least).then(|| difference * share.sqrt())
 }
 
 /// Kulldorff (1997), equation 1: the logarithm of the likelihood ratio of two shares against one.
-fn count_score(inside: Part, outside: Part, least: f64) -> Option<f64> {
+fn count_score(inside: WeightedSum, outside: WeightedSum, least: f64) -> Option<f64> {
     let is_relevant = inside.sum >= HITS_MIN
         && inside.level() - outside.level() >= least
         && inside.level() >= HITS_RATIO_MIN * outside.level();
-    let all = Part { weight: inside.weight + outside.weight, sum: inside.sum + outside.sum };
+    let all = WeightedSum { weight: inside.weight + outside.weight, sum: inside.sum + outside.sum };
     is_relevant.then(|| likelihood(inside) + likelihood(outside) - likelihood(all))
 }
 
 /// The logarithm of the greatest likelihood of a share.
-fn likelihood(part: Part) -> f64 {
+fn likelihood(part: WeightedSum) -> f64 {
     let term = |count: f64| match count > 0.0 {
         true => count * (count / part.weight).ln(),
         false => 0.0,
@@ -430,7 +431,7 @@ fn likelihood(part: Part) -> f64 {
 
 /// The scatter of the rest, from the deviations of its seconds from its level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Rest {
+struct Scatter {
     /// Degrees of freedom that are left for the scatter.
     free: f64,
     /// Mean square.
@@ -440,10 +441,10 @@ struct Rest {
     excess: f64,
 }
 
-impl Rest {
+impl Scatter {
     /// The scatter of deviations, by second, from a level with so many degrees of freedom; `None`: they are of too few
     /// seconds.
-    fn of(deviations: &[Option<f64>], level_freedom: usize) -> Option<Rest> {
+    fn of(deviations: &[Option<f64>], level_freedom: usize) -> Option<Scatter> {
         let mut sorted: Vec<f64> = deviations.iter().copied().flatten().collect();
         if sorted.len() < REST_MIN {
             return None;
@@ -455,7 +456,7 @@ impl Rest {
         let pairs = deviations.windows(2).filter_map(|pair| Some(pair[0]? * pair[1]?));
         let raw = if squares > 0.0 { pairs.sum::<f64>() / squares } else { 0.0 };
         let correlation = raw + (1.0 + 3.0 * raw.max(0.0)) / free;
-        Some(Rest {
+        Some(Scatter {
             free,
             variance: squares / free,
             correlation: correlation.clamp(0.0, CORRELATION_MAX),
@@ -465,8 +466,8 @@ impl Rest {
     }
 
     /// The greater scatter of two, about a level that is known as well as that of the second one.
-    fn or_greater(self, own: Rest) -> Rest {
-        Rest {
+    fn or_greater(self, own: Scatter) -> Scatter {
+        Scatter {
             free: own.free,
             variance: self.variance.max(own.variance),
             correlation: self.correlation.max(own.correlation),
@@ -496,21 +497,25 @@ struct LevelByLoad {
 }
 
 impl LevelByLoad {
-    fn of(parts: &[Part], load: &Load<'_>, taken: &[bool]) -> LevelByLoad {
+    fn of(parts: &[WeightedSum], load: &Load<'_>, taken: &[bool]) -> LevelByLoad {
         let loads = load.by_second;
         let is_rest = |&second: &usize| !taken[second] && parts[second].weight > 0.0;
         let mut seconds: Vec<usize> = (0..parts.len()).filter(is_rest).collect();
         seconds.sort_by(|&a, &b| loads[a].total_cmp(&loads[b]));
-        let sum = |a: Part, b: Part| Part { weight: a.weight + b.weight, sum: a.sum + b.sum };
+        let sum = |a: WeightedSum, b: WeightedSum| WeightedSum {
+            weight: a.weight + b.weight,
+            sum: a.sum + b.sum,
+        };
         // Blocks of one level, each with the number of its seconds. Those whose loads are not told apart share one.
-        let mut blocks: Vec<(Part, usize)> = Vec::new();
+        let mut blocks: Vec<(WeightedSum, usize)> = Vec::new();
         let mut further = &seconds[..];
         while let Some(&least) = further.first() {
             let alike_max = loads[least] + load.error(loads[least]);
             let count = further.partition_point(|&second| loads[second] <= alike_max);
             let (alike, greater) = further.split_at(count);
             further = greater;
-            let all = alike.iter().fold(Part::default(), |all, &second| sum(all, parts[second]));
+            let all =
+                alike.iter().fold(WeightedSum::default(), |all, &second| sum(all, parts[second]));
             let mut block = (all, alike.len());
             while let Some((lower, length)) =
                 blocks.pop_if(|(lower, _)| lower.level() > block.0.level())
@@ -539,7 +544,7 @@ impl LevelByLoad {
 
 /// The probability that chance makes the level of a window, as far as the rest has had its load.
 fn level_p(
-    parts: &[Part],
+    parts: &[WeightedSum],
     load: &Load<'_>,
     taken: &[bool],
     seconds: &Range<usize>,
@@ -551,15 +556,17 @@ fn level_p(
         return 1.0;
     };
     let load_max = loads[last] + load.error(loads[last]);
-    let mut window = Part::default();
+    let mut window = WeightedSum::default();
     let mut length = 0.0;
     let mut load_sum = 0.0;
     for second in seconds.clone() {
-        let Part { weight, sum } = parts[second];
+        let WeightedSum { weight, sum } = parts[second];
         let level = by_load.under(loads, loads[second]);
         if let Some(level) = level.filter(|_| weight > 0.0 && loads[second] <= load_max) {
-            window =
-                Part { weight: window.weight + weight, sum: window.sum + sum - weight * level };
+            window = WeightedSum {
+                weight: window.weight + weight,
+                sum: window.sum + sum - weight * level,
+            };
             length += 1.0;
             load_sum += loads[second];
         }
@@ -577,8 +584,8 @@ fn level_p(
     let pairs = deviations.iter().zip(loads);
     let like: Vec<Option<f64>> =
         pairs.map(|(deviation, &load)| deviation.filter(|_| load >= like_min)).collect();
-    let all = Rest::of(&deviations, by_load.blocks_from(loads, 0.0));
-    let like = Rest::of(&like, by_load.blocks_from(loads, like_min));
+    let all = Scatter::of(&deviations, by_load.blocks_from(loads, 0.0));
+    let like = Scatter::of(&like, by_load.blocks_from(loads, like_min));
     let (Some(all), Some(like)) = (all, like) else {
         return 1.0;
     };
@@ -608,10 +615,10 @@ fn mean_excess(sorted: &[f64]) -> f64 {
     sum / above.len().max(1) as f64
 }
 
-fn count_p(parts: &[Part], taken: &[bool], seconds: &Range<usize>) -> f64 {
+fn count_p(parts: &[WeightedSum], taken: &[bool], seconds: &Range<usize>) -> f64 {
     let rest = Sums::of(parts, taken).all();
     let share = rest.level();
-    let deviation = |part: &Part| {
+    let deviation = |part: &WeightedSum| {
         let expected = part.weight * share * (1.0 - share);
         if expected > 0.0 { (part.sum - part.weight * share) / expected.sqrt() } else { 0.0 }
     };
@@ -619,13 +626,12 @@ fn count_p(parts: &[Part], taken: &[bool], seconds: &Range<usize>) -> f64 {
     let deviations: Vec<Option<f64>> = pairs
         .map(|(part, &taken)| (!taken && part.weight > 0.0).then(|| deviation(part)))
         .collect();
-    let Some(scatter) = Rest::of(&deviations, 1) else {
+    let Some(scatter) = Scatter::of(&deviations, 1) else {
         return 1.0;
     };
     let bursts = scatter.variance.max(1.0) * scatter.span();
-    let window = parts[seconds.clone()].iter().fold(Part::default(), |sum, part| Part {
-        weight: sum.weight + part.weight,
-        sum: sum.sum + part.sum,
+    let window = parts[seconds.clone()].iter().fold(WeightedSum::default(), |sum, part| {
+        WeightedSum { weight: sum.weight + part.weight, sum: sum.sum + part.sum }
     });
     // The share of the rest is not known better than this.
     let hits_max = rest.sum + 1.0 + 2.0 * ((rest.sum + 1.0) * bursts).sqrt();

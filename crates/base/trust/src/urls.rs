@@ -159,25 +159,25 @@ fn take<const N: usize>(url: &str, names: [&str; N]) -> (String, [Option<String>
 /// A part of a URL with `%2F` as `/`; what is no such escape stays.
 #[must_use]
 pub fn decoded(text: &str) -> String {
-    String::from_utf8_lossy(&Unescaped::parse(text).bytes).into_owned()
+    String::from_utf8_lossy(&UrlBytes::parse(text).bytes).into_owned()
 }
 
 /// The same of a part in which each `%` begins an escape; `None`: one does not, or the result is no UTF-8.
 #[must_use]
 pub fn decoded_strictly(text: &str) -> Option<String> {
-    let Unescaped { bytes, is_valid } = Unescaped::parse(text);
+    let UrlBytes { bytes, is_valid } = UrlBytes::parse(text);
     String::from_utf8(bytes).ok().filter(|_| is_valid)
 }
 
 /// The bytes of a part of a URL (RFC 3986, section 2.1).
-struct Unescaped {
+struct UrlBytes {
     bytes: Vec<u8>,
     /// Whether each `%` begins an escape.
     is_valid: bool,
 }
 
-impl Unescaped {
-    fn parse(text: &str) -> Unescaped {
+impl UrlBytes {
+    fn parse(text: &str) -> UrlBytes {
         let mut bytes = Vec::with_capacity(text.len());
         let mut is_valid = true;
         let mut rest = text.as_bytes();
@@ -196,7 +196,7 @@ impl Unescaped {
                 }
             }
         }
-        Unescaped { bytes, is_valid }
+        UrlBytes { bytes, is_valid }
     }
 }
 

@@ -81,14 +81,14 @@ pub enum CapacityProgress<'a> {
 #[derive(Debug)]
 pub struct SearchResult {
     pub directory: PathBuf,
-    pub conclusion: Concluded,
+    pub conclusion: SearchConclusion,
     /// In order.
     pub trials: Vec<Trial>,
 }
 
 /// The conclusion of a search, by its course.
 #[derive(Debug)]
-pub enum Concluded {
+pub enum SearchConclusion {
     Knee(Conclusion),
     Sweep(SweepConclusion),
 }
@@ -243,12 +243,12 @@ fn concluded(search: Search, runs: &Path, ending: Ending) -> Result<SearchResult
         Course::Knee(bounds) => {
             let found = conclude(runs, &load_setting, &bounds, &trials, ending)?;
             state::save_conclusion(&directory, &found)?;
-            Concluded::Knee(found)
+            SearchConclusion::Knee(found)
         }
         Course::Sweep(sweep) => {
             let found = conclude_sweep(&load_setting, &sweep, &trials, ending);
             state::save_conclusion(&directory, &found)?;
-            Concluded::Sweep(found)
+            SearchConclusion::Sweep(found)
         }
     };
     Ok(SearchResult { directory, conclusion, trials })

@@ -28,7 +28,7 @@ mod testing;
 mod watch;
 
 pub use capacity_search::{
-    CapacityError, CapacityProgress, CapacityRequest, Concluded, Course, LoadedPlan, Search,
+    CapacityError, CapacityProgress, CapacityRequest, Course, LoadedPlan, Search, SearchConclusion,
     SearchError, SearchResult, search_capacity,
 };
 pub use control::{Interrupt, PAUSED, Pause, RESUMED};

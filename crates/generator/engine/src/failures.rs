@@ -12,14 +12,15 @@ use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use plan::MeasureId;
 use plan::builtin;
-use plan::{MeasureId, Pc, SessionId};
 use proto::http1::Head;
 use record::Outcome;
 use record::schema::ErrorCount;
 use serde::{Deserialize, Serialize};
 
 use crate::fetch::content;
+use crate::measure::StepPlace;
 
 pub use detail::without_numbers;
 pub(crate) use detail::{Cause, Code};
@@ -77,25 +78,25 @@ pub struct Sample {
 
 /// A failure that is about to be counted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Failed<'a> {
+pub(crate) struct FailureReport<'a> {
     pub(crate) at_ns: u64,
     pub(crate) measure: MeasureId,
     /// The instruction, if its step is no operation.
-    pub(crate) own_step: Option<(SessionId, Pc)>,
+    pub(crate) own_step: Option<StepPlace>,
     pub(crate) outcome: Outcome,
     pub(crate) user: u64,
     pub(crate) cause: Cause<'a>,
 }
 
-impl Failed<'static> {
+impl FailureReport<'static> {
     /// A failure of an operation with this number of a user. Its text is its detail, if the outcome does not say all.
     pub(crate) fn new(
         at_ns: u64,
         measure: MeasureId,
         outcome: Outcome,
         user: u64,
-    ) -> Failed<'static> {
-        Failed { at_ns, measure, own_step: None, outcome, user, cause: Cause::Text }
+    ) -> FailureReport<'static> {
+        FailureReport { at_ns, measure, own_step: None, outcome, user, cause: Cause::Text }
     }
 }
 
@@ -103,14 +104,14 @@ impl Failed<'static> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ErrorKey {
     measure: MeasureId,
-    own_step: Option<(SessionId, Pc)>,
+    own_step: Option<StepPlace>,
     outcome: Outcome,
     detail: Detail,
 }
 
 /// The last failure that was explained.
 #[derive(Debug, Clone, Copy)]
-struct Explained {
+struct ExplainedFailure {
     key: ErrorKey,
     user: u64,
 }
@@ -122,7 +123,7 @@ pub(crate) struct Failures {
     samples_max: u8,
     /// A number of the protocol with which whatever fails now does so, unless it has a detail of its own.
     pub(crate) code: Option<Code>,
-    explained: Option<Explained>,
+    explained: Option<ExplainedFailure>,
     /// The texts of details by their numbers, and their numbers.
     texts: Vec<Arc<str>>,
     numbers: BTreeMap<Arc<str>, u32>,
@@ -133,14 +134,11 @@ pub(crate) struct Failures {
     /// Those of the interval.
     samples: Vec<Sample>,
     /// The steps that are no operations, by session and instruction.
-    own_steps: Arc<BTreeMap<(SessionId, Pc), String>>,
+    own_steps: Arc<BTreeMap<StepPlace, String>>,
 }
 
 impl Failures {
-    pub(crate) fn new(
-        samples_max: u8,
-        own_steps: Arc<BTreeMap<(SessionId, Pc), String>>,
-    ) -> Failures {
+    pub(crate) fn new(samples_max: u8, own_steps: Arc<BTreeMap<StepPlace, String>>) -> Failures {
         Failures {
             samples_max,
             code: None,
@@ -157,7 +155,7 @@ impl Failures {
     /// Takes what is known of a failure. True if it is kept as a sample that wants to know of the request and its answer.
     pub(crate) fn explain<F: FnOnce() -> String>(
         &mut self,
-        failed: &Failed<'_>,
+        failed: &FailureReport<'_>,
         text: &LazyCell<String, F>,
     ) -> bool {
         let own_step = failed.own_step.filter(|at| self.own_steps.contains_key(at));
@@ -167,7 +165,7 @@ impl Failures {
             outcome: failed.outcome,
             detail: self.detail(failed, text),
         };
-        self.explained = Some(Explained { key, user: failed.user });
+        self.explained = Some(ExplainedFailure { key, user: failed.user });
         let is_wanted = self.wants_sample(&key);
         if is_wanted {
             *self.kept.entry(key).or_default() += 1;
@@ -231,13 +229,13 @@ impl Failures {
         measure: MeasureId,
         outcome: Outcome,
         user: u64,
-        own_step: (SessionId, Pc),
+        own_step: StepPlace,
     ) {
         let last = self.explained.filter(|last| last.key.outcome == outcome && last.user == user);
         let detail = last.map_or(plain(outcome), |last| last.key.detail);
         let own_step = Some(own_step).filter(|at| self.own_steps.contains_key(at));
         let key = ErrorKey { measure, own_step, outcome, detail };
-        self.explained = Some(Explained { key, user });
+        self.explained = Some(ExplainedFailure { key, user });
     }
 
     /// True as long as answers with this status are wanted as samples of this measure.
@@ -332,7 +330,7 @@ impl Failures {
 
     fn detail<F: FnOnce() -> String>(
         &mut self,
-        failed: &Failed<'_>,
+        failed: &FailureReport<'_>,
         text: &LazyCell<String, F>,
     ) -> Detail {
         let outcome = failed.outcome;

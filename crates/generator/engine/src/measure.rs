@@ -14,7 +14,7 @@ use stats::decimal::Decimal;
 use stats::hist::LogHistogram;
 use stats::metrics::MetricValues;
 
-use crate::failures::{Failed, Failures};
+use crate::failures::{FailureReport, Failures};
 use crate::sequences::{Broadcast, Broadcasts, ClockReading, Head, Heads, Settlement, Settlements};
 use crate::trace::{Trace, TraceEvent};
 use crate::traffic::Traffic;
@@ -121,12 +121,19 @@ pub(crate) struct Ending {
     pub(crate) at: Option<Pc>,
 }
 
+/// The place of a step in the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StepPlace {
+    pub(crate) session: SessionId,
+    pub(crate) pc: Pc,
+}
+
 /// A step, as the loop's own work for it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum WorkPlace {
     Measure(MeasureId),
     /// A step that is no operation.
-    Step(SessionId, Pc),
+    Step(StepPlace),
 }
 
 /// Own work of one kind for one step.
@@ -219,7 +226,7 @@ pub(crate) struct Recorder {
     metrics: Vec<MetricValues>,
     pub(crate) session_times: SessionTimes,
     /// The steps that are no operations, as endings name them, by session and instruction.
-    own_steps: Arc<BTreeMap<(SessionId, Pc), String>>,
+    own_steps: Arc<BTreeMap<StepPlace, String>>,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) heads: Heads,
     pub(crate) settlements: Settlements,
@@ -264,9 +271,9 @@ impl Recorder {
         let phase_ends: Vec<u64> = plan.phases.iter().map(Phase::end_ns).collect();
         let own_steps = (0..).map(SessionId).zip(&plan.sessions).flat_map(|(id, session)| {
             let steps = session.own_steps(&plan.data, &plan.measures).into_iter();
-            steps.map(move |(at, name)| ((id, at), name))
+            steps.map(move |(pc, name)| (StepPlace { session: id, pc }, name))
         });
-        let own_steps: BTreeMap<(SessionId, Pc), String> = own_steps.collect();
+        let own_steps: BTreeMap<StepPlace, String> = own_steps.collect();
         let own_steps = Arc::new(own_steps);
         Recorder {
             loop_id,
@@ -482,10 +489,14 @@ impl Recorder {
 
     /// Takes what is known of a failure that is counted next. True if it is kept as a sample that wants to know of the
     /// request and its answer.
-    pub(crate) fn explain(&mut self, failed: &Failed<'_>, text: impl FnOnce() -> String) -> bool {
+    pub(crate) fn explain(
+        &mut self,
+        failed: &FailureReport<'_>,
+        text: impl FnOnce() -> String,
+    ) -> bool {
         let text = LazyCell::new(text);
         if let Some(trace) = &self.trace {
-            let Failed { measure, outcome, .. } = *failed;
+            let FailureReport { measure, outcome, .. } = *failed;
             trace.add(TraceEvent::Error { measure, outcome, detail: String::clone(&text) });
         }
         self.failures.explain(failed, &text)
@@ -587,7 +598,9 @@ impl Recorder {
             state: ending.state,
             end: ending.end,
             outcome: ending.outcome.map(|outcome| outcome.name().to_owned()),
-            own_step: ending.at.and_then(|at| own_steps.get(&(ending.session, at)).cloned()),
+            own_step: ending
+                .at
+                .and_then(|pc| own_steps.get(&StepPlace { session: ending.session, pc }).cloned()),
             users,
         });
         let own_work = std::mem::take(&mut self.own_work).into_iter();
@@ -604,9 +617,9 @@ impl Recorder {
             };
             match place {
                 WorkPlace::Measure(measure) => StepWork { measure: Some(measure.0), ..work },
-                WorkPlace::Step(session, at) => StepWork {
-                    session: Some(session.0),
-                    own_step: own_steps.get(&(session, at)).cloned(),
+                WorkPlace::Step(step) => StepWork {
+                    session: Some(step.session.0),
+                    own_step: own_steps.get(&step).cloned(),
                     ..work
                 },
             }

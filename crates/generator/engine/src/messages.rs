@@ -14,7 +14,7 @@ use plan::{
 };
 use record::{Measurement, Outcome};
 
-use crate::failures::Failed;
+use crate::failures::FailureReport;
 use crate::measure::{Counts, Recorder};
 use crate::messages::early::{EarlyMessage, EarlyMessages};
 use crate::received::{ReceivedMessage, Search};
@@ -279,7 +279,7 @@ impl<'p> Messages<'p> {
         let is_numbered =
             is_accounted || self.account(recorder, delivery, place, message, users, sent);
         if sent == SendTime::Missing {
-            let failed = Failed::new(now_ns, measure, Outcome::Save, user.number);
+            let failed = FailureReport::new(now_ns, measure, Outcome::Save, user.number);
             recorder.explain(&failed, || {
                 let note = depth_note(received.body);
                 let why = format!("no timestamp in {}{note}", received.shown(true));
@@ -369,7 +369,7 @@ impl<'p> Messages<'p> {
                 let measure = message.measure;
                 recorder.count(numbered.unreadable, 1);
                 let user = users[delivery.user].number;
-                let failed = Failed::new(now_ns, measure, Outcome::Save, user);
+                let failed = FailureReport::new(now_ns, measure, Outcome::Save, user);
                 recorder.explain(&failed, || {
                     users.discreet(delivery.user, absent_number(received, numbered))
                 });

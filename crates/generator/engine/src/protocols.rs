@@ -69,14 +69,14 @@ pub(crate) enum WebSocket {
     /// A WebSocket whose messages may be compressed.
     Deflated(Box<Compression>),
     /// A WebSocket whose messages may hold several records.
-    Divided(Box<Divided>),
+    Divided(Box<DividedSocket>),
     /// It reconnects.
     Reconnectable(Box<Reconnectable>),
 }
 
 /// A WebSocket whose messages may hold several records, and which does not reconnect.
 #[derive(Debug)]
-pub(crate) struct Divided {
+pub(crate) struct DividedSocket {
     /// The byte that ends each record.
     pub(crate) end: u8,
     /// Compression of our messages, if that was agreed on.

@@ -21,7 +21,7 @@ use stats::rng::{Purpose, Rng};
 use crate::addresses::Choice;
 use crate::command::{Commands, ConnId};
 use crate::conn::{Connections, Resolver};
-use crate::failures::Failed;
+use crate::failures::FailureReport;
 use crate::interpreter::Interpreter;
 use crate::measure::{Delta, Recorder};
 use crate::schedule::arrivals::{Arrival, Source, users_max};
@@ -295,7 +295,7 @@ impl<'p> Shard<'p> {
         let outcome = Outcome::NoMemory;
         let recorder = &mut self.interpreter.recorder;
         recorder.counts.users_refused += 1;
-        let failed = Failed::new(now_ns, connect, outcome, arrival.user);
+        let failed = FailureReport::new(now_ns, connect, outcome, arrival.user);
         recorder.explain(&failed, || CLOSED.to_owned());
         recorder.check(connect, outcome);
     }

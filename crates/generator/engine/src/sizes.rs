@@ -9,7 +9,7 @@ use rustls::client::Tls13ClientSessionValue;
 use crate::conn::carried::CarriedWebSocket;
 use crate::conn::{Carrier, Conn, PendingOperation};
 use crate::messages::early::EarlyMessage;
-use crate::protocols::Divided;
+use crate::protocols::DividedSocket;
 use crate::protocols::channels::state::{Channels, Topic};
 use crate::protocols::mqtt::client::Mqtt;
 use crate::protocols::poll::Poller;
@@ -75,7 +75,7 @@ fn reconnecting_takes_160_bytes_more() {
 /// A WebSocket whose messages hold several records has this beside its connection.
 #[test]
 fn records_take_48_bytes_more() {
-    let own = size_of::<Divided>() + BLOCK;
+    let own = size_of::<DividedSocket>() + BLOCK;
     assert!(own <= 48, "a WebSocket of records has {own} bytes");
 }
 

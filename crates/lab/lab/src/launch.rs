@@ -91,7 +91,7 @@ pub enum Stay {
 
 /// A lab that has come up.
 #[derive(Debug)]
-pub struct Launched {
+pub struct LaunchedLab {
     /// Its directory.
     pub folder: Folder,
     /// The pipe whose end ends the lab.
@@ -121,7 +121,7 @@ pub fn up(
     program: &Path,
     stay: Stay,
     progress: &mut dyn FnMut(&str),
-) -> Result<Launched, LaunchError> {
+) -> Result<LaunchedLab, LaunchError> {
     let folder = Folder::by_name(&file.name);
     make_room(&file.name, &folder)?;
     folder.create().map_err(io_error(format!("make {}", folder.path().display())))?;
@@ -152,7 +152,7 @@ pub fn up(
     fs::write(folder.pid(), child.id().to_string())
         .map_err(io_error("write the lab's directory"))?;
     match await_up(&mut child, progress) {
-        Ok(()) => Ok(Launched { folder, _input: child.stdin.take() }),
+        Ok(()) => Ok(LaunchedLab { folder, _input: child.stdin.take() }),
         Err(why) => {
             let _ = child.kill();
             let _ = child.wait();

@@ -41,12 +41,12 @@ struct LoadedFiles {
     /// Names of files that were read, or are being read.
     names: BTreeSet<String>,
     bytes: usize,
-    reserved: Reserved,
+    reserved: ReservedCounts,
 }
 
 /// Fields and reserved numbers and names, which the compiler compares with each other.
 #[derive(Debug, Default)]
-struct Reserved {
+struct ReservedCounts {
     /// Fields, extensions and values of enumerations.
     parts: usize,
     /// Ranges and names that one message or enumeration reserves.
@@ -185,7 +185,7 @@ fn parsed(name: &str, text: &str) -> Result<LoadedFile, Problem> {
     Ok(LoadedFile::new(&file))
 }
 
-impl Reserved {
+impl ReservedCounts {
     fn add(&mut self, file: &FileDescriptorProto) {
         self.parts += file.extension.len();
         file.message_type.iter().for_each(|own| self.add_message(own));

@@ -158,7 +158,7 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
     let seconds = seconds::read(run, start_ns, end_ns)?;
     let start_ns = seconds.start_ns();
     let end_ns = seconds.end_ns();
-    let broken = broken(run, start_ns, end_ns)?;
+    let broken = incidents_between(run, start_ns, end_ns)?;
     // Outages count from the start, whatever the warm-up is.
     let availability = down::availability(&seconds, &broken.incidents, question.down);
     if seconds.slots.len() < SECONDS_MIN {
@@ -198,16 +198,20 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
 }
 
 /// What broke within the analysed time.
-struct Broken {
+struct AnalyzedIncidents {
     incidents: Vec<Incident>,
     /// Findings on the incidents, and on stalls, growth and groups of answers.
     findings: Vec<Finding>,
 }
 
 /// What broke between two moments. Stalls, growth and groups are those of the whole run.
-fn broken(run: &Run, start_ns: u64, end_ns: u64) -> Result<Broken, RecordError> {
+fn incidents_between(
+    run: &Run,
+    start_ns: u64,
+    end_ns: u64,
+) -> Result<AnalyzedIncidents, RecordError> {
     let figures = Figures::read(run)?;
-    let found = incidents::Broken::read(&figures, run)?;
+    let found = incidents::RunIncidents::read(&figures, run)?;
     let mut case = Case::with_broken(&figures, &[], found);
     let is_within = |incident: &Incident| incident.begin_ns < end_ns && start_ns < incident.end_ns;
     case.broken.incidents.retain(is_within);
@@ -215,7 +219,7 @@ fn broken(run: &Run, start_ns: u64, end_ns: u64) -> Result<Broken, RecordError> 
     findings.extend(incident_findings::stalls(&case));
     findings.extend(incident_findings::growths(&case));
     findings.extend(groups::findings(&case));
-    Ok(Broken { incidents: case.broken.incidents, findings })
+    Ok(AnalyzedIncidents { incidents: case.broken.incidents, findings })
 }
 
 /// The span of the requested phase or of all phases, as far as the run got, without the drain.

@@ -5,7 +5,7 @@ use record::schema::{HealthSummary, MeasureSummary, ThresholdResult, UsersSummar
 
 use crate::figures::Figures;
 use crate::generator::{self, Shortfall};
-use crate::incidents::Broken;
+use crate::incidents::RunIncidents;
 use crate::lag_decisions::{self, LagDecision};
 use crate::saturation::Overload;
 use crate::{summary, threshold};
@@ -30,20 +30,20 @@ pub(crate) struct Case<'a> {
     /// Empty where the generator itself was the limit: then nothing is known of the target.
     pub(crate) overload: Overload,
     /// When steps were worse than in the rest of the run.
-    pub(crate) broken: Broken,
+    pub(crate) broken: RunIncidents,
 }
 
 impl<'a> Case<'a> {
     /// The case of a run that has ended, without the loss of a worker being accepted.
     pub(crate) fn new(figures: &'a Figures, thresholds: &'a [Threshold]) -> Case<'a> {
-        Case::with_broken(figures, thresholds, Broken::find(figures))
+        Case::with_broken(figures, thresholds, RunIncidents::find(figures))
     }
 
     /// The same, if it is known already what broke.
     pub(crate) fn with_broken(
         figures: &'a Figures,
         thresholds: &'a [Threshold],
-        broken: Broken,
+        broken: RunIncidents,
     ) -> Case<'a> {
         let health = generator::summarise(figures);
         let users = summary::users(figures);

@@ -2,7 +2,7 @@
 //!
 //! Money is decimal throughout: prices, amounts and their sums have the digits they are written with.
 
-use plan::prices::{Measured, Prices, Use};
+use plan::prices::{Prices, TrafficKind, Use};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
@@ -77,10 +77,10 @@ pub struct Traffic {
 
 impl Traffic {
     /// Gigabytes in an hour.
-    fn per_hour(&self, what: Measured) -> Option<Decimal> {
+    fn per_hour(&self, what: TrafficKind) -> Option<Decimal> {
         let bytes = match what {
-            Measured::ToRegions => self.to_regions,
-            Measured::ToUsers => self.to_users,
+            TrafficKind::ToRegions => self.to_regions,
+            TrafficKind::ToUsers => self.to_users,
         };
         let gigabytes = Decimal::from(bytes).checked_div(GIGABYTE)?;
         gigabytes.checked_mul(HOUR_NS)?.checked_div(Decimal::from(self.run_ns))

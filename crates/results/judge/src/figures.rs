@@ -30,7 +30,7 @@ use stats::censored::CensoredTimes;
 use stats::hist::LogHistogram;
 
 use crate::limits::FLOW_SECONDS_MAX;
-pub(crate) use ended::Ended;
+pub(crate) use ended::EndedOperations;
 pub(crate) use errors::ErrorTotals;
 pub(crate) use intervals::Population;
 use intervals::PopulationInterval;

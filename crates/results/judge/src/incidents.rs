@@ -23,7 +23,7 @@ use crate::figures::{Figures, Windows};
 use crate::limits::{INCIDENT_SERIES_MAX, INCIDENT_SLOTS_MAX, INCIDENTS_MAX};
 pub(crate) use growth::Growth;
 pub(crate) use periods::PeriodicStall;
-use windows::Found;
+use windows::IncidentWindow;
 
 /// Most slots of a run that goes on in which incidents are looked for.
 const SO_FAR_SLOTS_MAX: usize = 600;
@@ -39,7 +39,7 @@ pub(crate) struct Beside {
 
 /// What broke in a run, and when.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Broken {
+pub(crate) struct RunIncidents {
     /// The gravest first.
     pub(crate) incidents: Vec<Incident>,
     /// The number of further ones.
@@ -74,42 +74,42 @@ struct Times {
 
 /// The windows of a run, before their percentiles are known.
 #[derive(Debug, Default)]
-struct FoundInRun {
-    windows: Vec<Found>,
+struct RunWindows {
+    windows: Vec<IncidentWindow>,
     stalls: Vec<PeriodicStall>,
     growths: Vec<Growth>,
 }
 
-impl Broken {
+impl RunIncidents {
     /// Finds what broke, without percentiles: figures have none of single windows.
-    pub(crate) fn find(figures: &Figures) -> Broken {
-        Broken::of(figures, find(figures, &figures.all_windows(), Search::WHOLE), &[])
+    pub(crate) fn find(figures: &Figures) -> RunIncidents {
+        RunIncidents::of(figures, find(figures, &figures.all_windows(), Search::WHOLE), &[])
     }
 
     /// Finds what broke so far in a run that goes on, whose operations these windows count.
-    pub(crate) fn so_far(figures: &Figures, windows: &Windows<'_>) -> Broken {
-        Broken::of(figures, find(figures, windows, Search::SO_FAR), &[])
+    pub(crate) fn so_far(figures: &Figures, windows: &Windows<'_>) -> RunIncidents {
+        RunIncidents::of(figures, find(figures, windows, Search::SO_FAR), &[])
     }
 
     /// Finds what broke, and reads the percentiles in and outside of the incidents.
     ///
     /// # Errors
     /// The latency log cannot be read.
-    pub(crate) fn read(figures: &Figures, run: &Run) -> Result<Broken, RecordError> {
+    pub(crate) fn read(figures: &Figures, run: &Run) -> Result<RunIncidents, RecordError> {
         let all = find(figures, &figures.all_windows(), Search::WHOLE);
         let times = read_times(figures, run, &all.windows)?;
-        Ok(Broken::of(figures, all, &times))
+        Ok(RunIncidents::of(figures, all, &times))
     }
 
     /// What was found, in words, with the times of as many windows as they were read of.
-    fn of(figures: &Figures, all: FoundInRun, times: &[Times]) -> Broken {
+    fn of(figures: &Figures, all: RunWindows, times: &[Times]) -> RunIncidents {
         let windows = all.windows.iter().enumerate();
         let mut incidents: Vec<Incident> =
             windows.map(|(number, found)| described(figures, found, times.get(number))).collect();
         incidents.sort_by(|a, b| gravity(b).total_cmp(&gravity(a)));
         let left_out = incidents.len().saturating_sub(INCIDENTS_MAX);
         incidents.truncate(INCIDENTS_MAX);
-        Broken { incidents, left_out, stalls: all.stalls, growths: all.growths }
+        RunIncidents { incidents, left_out, stalls: all.stalls, growths: all.growths }
     }
 
     /// True if answers of the step were slow in a window, or came in stalls or ever later.
@@ -125,10 +125,10 @@ impl Broken {
     }
 }
 
-fn find(figures: &Figures, windows: &Windows<'_>, search: Search) -> FoundInRun {
+fn find(figures: &Figures, windows: &Windows<'_>, search: Search) -> RunWindows {
     let all = steps::all(figures, windows, search);
     let alpha = windows::alpha(all.iter().map(|step| 1 + step.parts.len()).sum());
-    let mut found = FoundInRun::default();
+    let mut found = RunWindows::default();
     for step in &all {
         let windows = windows::of_step(step, alpha);
         if let Some(stall) = periods::of(&step.series) {
@@ -151,7 +151,11 @@ fn find(figures: &Figures, windows: &Windows<'_>, search: Search) -> FoundInRun 
 }
 
 /// The response times in each of these windows, and outside of those of its step.
-fn read_times(figures: &Figures, run: &Run, windows: &[Found]) -> Result<Vec<Times>, RecordError> {
+fn read_times(
+    figures: &Figures,
+    run: &Run,
+    windows: &[IncidentWindow],
+) -> Result<Vec<Times>, RecordError> {
     let mut times = vec![Times::default(); windows.len()];
     if windows.is_empty() {
         return Ok(times);
@@ -181,7 +185,7 @@ fn read_times(figures: &Figures, run: &Run, windows: &[Found]) -> Result<Vec<Tim
 }
 
 /// An incident with its figures and its sentence, without what else happened.
-fn described(figures: &Figures, found: &Found, times: Option<&Times>) -> Incident {
+fn described(figures: &Figures, found: &IncidentWindow, times: Option<&Times>) -> Incident {
     let percentiles = |of: fn(&Times) -> &LogHistogram, share: f64| {
         let hist = times.map(of).filter(|hist| !hist.is_empty());
         hist.map(|hist| hist.quantile(share))

@@ -62,15 +62,15 @@ pub(crate) fn cost(figures: &Figures) -> Option<f64> {
 }
 
 /// What a system's hosts sent, in bytes.
-struct Sent {
+struct SentBytes {
     to_regions: u64,
     to_users: u64,
 }
 
 /// What the hosts of these keys sent to each other and to users; no keys: all hosts.
-fn sent(flows: &[HostFlow], hosts: &[String]) -> Sent {
+fn sent(flows: &[HostFlow], hosts: &[String]) -> SentBytes {
     let is_own = |key: &String| hosts.is_empty() || hosts.contains(key);
-    let mut sent = Sent { to_regions: 0, to_users: 0 };
+    let mut sent = SentBytes { to_regions: 0, to_users: 0 };
     for flow in flows.iter().filter(|flow| flow.from.as_ref().is_some_and(is_own)) {
         match &flow.to {
             None => sent.to_users += flow.bytes,
@@ -95,7 +95,7 @@ pub fn traffic(figures: &Figures, hosts: &[String]) -> Option<Traffic> {
     if flows.is_empty() || run_ns == 0 {
         return None;
     }
-    let Sent { to_regions, to_users } = sent(flows, hosts);
+    let SentBytes { to_regions, to_users } = sent(flows, hosts);
     Some(Traffic { to_regions, to_users, run_ns })
 }
 

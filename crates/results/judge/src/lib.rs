@@ -77,7 +77,7 @@ pub use summary::measures;
 pub use threshold::{AbortWatch, FailedLook, UntilWatch};
 
 use case::Case;
-use incidents::Broken;
+use incidents::RunIncidents;
 use plan::Threshold;
 use record::schema::{
     FORMAT_VERSION, Finding, Incident, Severity, Summary, ThresholdResult, Verdict,
@@ -120,7 +120,7 @@ pub fn judge(
     let mut figures = Figures::read(run)?;
     figures.find_intervals(run, thresholds)?;
     lag_decisions::read(&mut figures, run, thresholds)?;
-    let broken = Broken::read(&figures, run)?;
+    let broken = RunIncidents::read(&figures, run)?;
     Ok(judge_case(Case::with_broken(&figures, thresholds, broken), allow_lost_workers))
 }
 
@@ -160,7 +160,7 @@ fn judge_case(case: Case<'_>, allow_lost_workers: bool) -> Summary {
 /// Judges a run that continues as if it ended now, as [`judge_figures`] does. That it has not ended is no finding.
 /// The summary has no figures by tag, and incidents without percentiles, of the steps with the most operations.
 pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
-    let broken = Broken::so_far(figures, &figures.all_windows());
+    let broken = RunIncidents::so_far(figures, &figures.all_windows());
     judge_unfinished(Case::with_broken(figures, thresholds, broken))
 }
 

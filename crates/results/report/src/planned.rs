@@ -17,7 +17,7 @@ const PHASES_SAID_MAX: usize = 6;
 
 /// Users who arrive by phases one after the other.
 #[derive(Clone, Copy)]
-struct Arriving<'p> {
+struct Arrivals<'p> {
     /// Empty: they have no name.
     population: &'p str,
     phases: &'p [Phase],
@@ -29,16 +29,16 @@ pub fn planned(plan: &Plan, columns: usize, style: Style) -> String {
     let names = plan.populations.iter().map(|population| population.name.as_str());
     let names = names.chain(std::iter::repeat(""));
     let all = plan.arrivals().zip(names);
-    let all: Vec<Arriving<'_>> =
-        all.map(|(phases, population)| Arriving { population, phases }).collect();
+    let all: Vec<Arrivals<'_>> =
+        all.map(|(phases, population)| Arrivals { population, phases }).collect();
     rendered(&all, columns, style)
 }
 
-fn rendered(all: &[Arriving<'_>], columns: usize, style: Style) -> String {
+fn rendered(all: &[Arrivals<'_>], columns: usize, style: Style) -> String {
     let room = columns.saturating_sub(INDENT.len()).max(1);
     // A population may consist of single users.
     let is_said =
-        |arriving: &&Arriving<'_>| arriving.population.is_empty() || !arriving.phases.is_empty();
+        |arriving: &&Arrivals<'_>| arriving.population.is_empty() || !arriving.phases.is_empty();
     let said = all.iter().filter(is_said).flat_map(|arriving| {
         let of = match arriving.population {
             "" => String::new(),
@@ -181,7 +181,7 @@ fn users_in(phases: &[Phase], slot: Slot) -> f64 {
 }
 
 /// The plots and their axis; nothing if nobody comes.
-fn plots(all: &[Arriving<'_>], columns: usize, style: Style) -> Vec<String> {
+fn plots(all: &[Arrivals<'_>], columns: usize, style: Style) -> Vec<String> {
     // The label, a blank, and the line beside the plot.
     let beside = INDENT.len() + LABEL_COLUMNS + 2;
     let width = columns.saturating_sub(beside).clamp(1, PLOT_COLUMNS);
@@ -191,7 +191,7 @@ fn plots(all: &[Arriving<'_>], columns: usize, style: Style) -> Vec<String> {
     let slots = (0..width).map(|number| Slot { from_ns: bound(number), to_ns: bound(number + 1) });
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     let mut lines = Vec::new();
-    for Arriving { population, phases } in all.iter().copied() {
+    for Arrivals { population, phases } in all.iter().copied() {
         let rates: Vec<f64> = slots.clone().map(|slot| rate_in(phases, slot)).collect();
         let top = most(&rates);
         if top > 0.0 {
@@ -277,8 +277,8 @@ mod tests {
         vec![open(0, 0.0, 30.0), phase(10, users)]
     }
 
-    fn unnamed(phases: &[Phase]) -> [Arriving<'_>; 1] {
-        [Arriving { population: "", phases }]
+    fn unnamed(phases: &[Phase]) -> [Arrivals<'_>; 1] {
+        [Arrivals { population: "", phases }]
     }
 
     #[test]
@@ -334,8 +334,8 @@ mod tests {
         let rise = [phase(0, PhaseKind::Closed(ramp))];
         let buyers = [phase(0, PhaseKind::Hold), open(10, 8.0, 8.0)];
         let all = [
-            Arriving { population: "readers", phases: &rise },
-            Arriving { population: "early buyers", phases: &buyers },
+            Arrivals { population: "readers", phases: &rise },
+            Arrivals { population: "early buyers", phases: &buyers },
         ];
         let lines = rendered(&all, 90, UNICODE);
         let lines: Vec<&str> = lines.lines().collect();

@@ -47,12 +47,12 @@ pub struct Use {
     /// For how many hours the price holds, or in how many hours the amount is used up.
     pub hours: Decimal,
     /// The amount is what a run measures of this, in gigabytes (10⁹ bytes), and the hours are those of the run.
-    pub measured: Option<Measured>,
+    pub measured: Option<TrafficKind>,
 }
 
 /// What a run in a lab measures of a system's traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measured {
+pub enum TrafficKind {
     /// What its hosts send to its hosts of other regions.
     ToRegions,
     /// What its hosts send to users.

@@ -16,7 +16,7 @@ mod op;
 mod parallel;
 mod retry;
 
-pub use awaited::{Awaited, Expects};
+pub use awaited::{AwaitedExpects, Expects};
 pub use op::*;
 pub use parallel::{Branch, Parallel};
 pub use retry::{Failures, Retry};

@@ -47,7 +47,7 @@ impl Body {
 
 /// A message of a WebSocket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sent {
+pub(crate) struct SocketMessage {
     pub(crate) at: Duration,
     pub(crate) from_browser: bool,
     pub(crate) message: Message,
@@ -75,7 +75,7 @@ pub(crate) struct Exchange {
     pub(crate) fields: Fields,
     pub(crate) body: Body,
     pub(crate) response: Option<Response>,
-    pub(crate) messages: Vec<Sent>,
+    pub(crate) messages: Vec<SocketMessage>,
     /// Messages that are not kept.
     pub(crate) messages_lost: u64,
     /// `None`: it went on when the recording ended.
@@ -86,7 +86,7 @@ pub(crate) struct Exchange {
 
 /// Which body a part belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum BodyOwner {
     Request,
     Response,
 }
@@ -264,12 +264,14 @@ impl Entry {
     }
 
     /// Adds a part of a body.
-    pub(crate) fn add(&self, part: Part, bytes: &[u8]) {
+    pub(crate) fn add(&self, part: BodyOwner, bytes: &[u8]) {
         let limits = self.book.limits;
         self.change(|exchange, bytes_kept| {
             let body = match part {
-                Part::Request => Some(&mut exchange.body),
-                Part::Response => exchange.response.as_mut().map(|response| &mut response.body),
+                BodyOwner::Request => Some(&mut exchange.body),
+                BodyOwner::Response => {
+                    exchange.response.as_mut().map(|response| &mut response.body)
+                }
             };
             let Some(body) = body else { return };
             // Behind a gap nothing is kept.
@@ -293,7 +295,7 @@ impl Entry {
                 return;
             }
             *bytes_kept += message.payload.len();
-            exchange.messages.push(Sent { at, from_browser, message });
+            exchange.messages.push(SocketMessage { at, from_browser, message });
         });
     }
 
@@ -332,9 +334,9 @@ mod tests {
     fn limits_leave_out_what_is_too_much_and_say_so() {
         let book = Book::new(LIMITS);
         let first = begin(&book, 10);
-        first.add(Part::Request, b"0123456");
-        first.add(Part::Request, b"789ab");
-        first.add(Part::Request, b"c");
+        first.add(BodyOwner::Request, b"0123456");
+        first.add(BodyOwner::Request, b"789ab");
+        first.add(BodyOwner::Request, b"c");
         let message = |length: usize| Message {
             opcode: 1,
             payload: vec![b'a'; length.min(10)],
@@ -359,7 +361,7 @@ mod tests {
         ];
         assert_eq!(recording.notes(), expected);
         // What comes after the end changes nothing.
-        first.add(Part::Request, b"d");
+        first.add(BodyOwner::Request, b"d");
         assert!(book.close(Duration::ZERO).is_empty());
     }
 
@@ -367,7 +369,7 @@ mod tests {
     fn all_bytes_together_have_a_limit() {
         let book = Book::new(LIMITS);
         let entry = begin(&book, 95);
-        entry.add(Part::Request, b"0123456");
+        entry.add(BodyOwner::Request, b"0123456");
         assert_eq!(book.lock().exchanges[0].body.bytes, b"01234");
         begin(&book, 1);
         assert_eq!(book.close(Duration::ZERO).left_out, 1);

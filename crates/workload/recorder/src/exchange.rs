@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, split};
 use tokio::time::timeout;
 
 use crate::body::BodyState;
-use crate::book::{Entry, Part};
+use crate::book::{BodyOwner, Entry};
 use crate::frames::Frames;
 use crate::head::{Field, Fields, HeadError, Length, RequestHead, ResponseHead};
 use crate::proxy::{Shared, refuse};
@@ -48,7 +48,7 @@ pub(crate) struct Request<'a> {
 }
 
 /// How a request ended whose response was passed back.
-struct Passed {
+struct PassedExchange {
     /// The connection to the server, if it can be used again.
     server: Option<Upstream>,
     /// The browser may send the next request.
@@ -86,7 +86,7 @@ pub(crate) async fn exchange(
     let url = format!("{}{}", request.origin, request.path);
     let entry = shared.book.begin(shared.now(), request.connection, url, request.head);
     let (error, refusal) = match pass_on(shared, browser, kept, request, &entry).await {
-        Ok(Passed { server, keeps_alive }) => {
+        Ok(PassedExchange { server, keeps_alive }) => {
             entry.end(shared.now(), None);
             *kept = server;
             return keeps_alive;
@@ -109,7 +109,7 @@ async fn pass_on(
     kept: &mut Option<Upstream>,
     request: &Request<'_>,
     entry: &Entry,
-) -> Result<Passed, PassError> {
+) -> Result<PassedExchange, PassError> {
     if request.head.fields.lists("expect", "100-continue") {
         let interim = b"HTTP/1.1 100 Continue\r\n\r\n";
         write(&mut browser.stream, interim).await.map_err(|_| PassError::Browser)?;
@@ -134,7 +134,7 @@ async fn pass(
     mut server: Upstream,
     request: &Request<'_>,
     entry: &Entry,
-) -> Result<Passed, PassError> {
+) -> Result<PassedExchange, PassError> {
     let head = head_to_server(request);
     write(&mut server.peer.stream, &head).await.map_err(|error| unanswered(&error.to_string()))?;
     // A response may be there before anything else is looked at.
@@ -167,11 +167,11 @@ async fn pass(
     }?;
     if received.status == 101 {
         websocket(shared, browser, &mut server.peer, entry).await;
-        return Ok(Passed { server: None, keeps_alive: false });
+        return Ok(PassedExchange { server: None, keeps_alive: false });
     }
     let is_sent = is_sent.load(Ordering::Relaxed);
     let is_kept = is_sent && received.keeps_alive && server.peer.buffer.is_empty();
-    Ok(Passed {
+    Ok(PassedExchange {
         server: is_kept.then_some(server),
         keeps_alive: is_sent && request.head.keeps_alive() && received.length != Length::UntilClose,
     })
@@ -200,7 +200,7 @@ async fn send(
         if buffer.is_empty() && !matches!(read(from, buffer).await, Ok(1..)) {
             return SendEnd::Browser;
         }
-        let taken = body.take(buffer, &mut |bytes| entry.add(Part::Request, bytes));
+        let taken = body.take(buffer, &mut |bytes| entry.add(BodyOwner::Request, bytes));
         let taken = match taken {
             Ok(taken) => taken,
             Err(error) => return SendEnd::BadRequest(format!("the request: {error}")),
@@ -253,7 +253,7 @@ async fn receive(
                 Err(error) => return Err(PassError::Broken(error.to_string())),
             }
         }
-        let taken = body.take(buffer, &mut |bytes| entry.add(Part::Response, bytes));
+        let taken = body.take(buffer, &mut |bytes| entry.add(BodyOwner::Response, bytes));
         let taken = taken.map_err(|error| PassError::Broken(format!("the response: {error}")))?;
         write(to, &buffer[..taken]).await.map_err(|_| PassError::Browser)?;
         buffer.drain(..taken);

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::book::{Body, Exchange, Recording, Response, Sent};
+use crate::book::{Body, Exchange, Recording, Response, SocketMessage};
 use crate::head::Fields;
 
 impl Recording {
@@ -252,7 +252,7 @@ fn query(url: &str) -> Value {
 }
 
 /// A message as Chromium writes it: binary ones in base64.
-fn message(sent: &Sent) -> Value {
+fn message(sent: &SocketMessage) -> Value {
     const TEXT: u8 = 1;
     let payload = &sent.message.payload;
     let text = std::str::from_utf8(payload).ok().filter(|_| sent.message.opcode == TEXT);
@@ -279,7 +279,7 @@ fn time(since: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::book::{Book, Limits, Part};
+    use crate::book::{BodyOwner, Book, Limits};
     use crate::frames::Message;
     use crate::head::{RequestHead, ResponseHead};
 
@@ -313,9 +313,9 @@ mod tests {
             "http://a.test/p?x=1&y",
             "POST /p?x=1&y HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n",
         );
-        entry.add(Part::Request, b"hi");
+        entry.add(BodyOwner::Request, b"hi");
         respond(&entry, "HTTP/1.1 201 Created\r\nContent-Type: text/html\r\n\r\n");
-        entry.add(Part::Response, "é".as_bytes());
+        entry.add(BodyOwner::Response, "é".as_bytes());
         entry.end(ms(50), None);
         let [found] = entries(&book).try_into().unwrap();
         assert_eq!(found["startedDateTime"], "2026-01-31T09:30:00.000Z");
@@ -361,9 +361,9 @@ mod tests {
         let limits = Limits { body_bytes_max: 3, ..Limits::default() };
         let book = Book::new(limits);
         let cut = begin(&book, "http://a.test/", "POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\n");
-        cut.add(Part::Request, b"1234");
+        cut.add(BodyOwner::Request, b"1234");
         respond(&cut, "HTTP/1.1 200 OK\r\n\r\n");
-        cut.add(Part::Response, b"5678");
+        cut.add(BodyOwner::Response, b"5678");
         cut.end(ms(1), None);
         let failed = begin(&book, "http://b.test/", "GET / HTTP/1.1\r\n\r\n");
         failed.end(ms(1), Some("cannot connect".to_owned()));

@@ -18,7 +18,7 @@ use crate::authority::Authority;
 use crate::book::{Book, Limits, Recording};
 use crate::exchange::{Request, exchange};
 use crate::head::{HeadError, RequestHead};
-use crate::stream::{Peer, Prefixed, read};
+use crate::stream::{Peer, PrefixedStream, read};
 use crate::upstream::Origin;
 
 /// Most connections of browsers at the same time.
@@ -256,7 +256,7 @@ async fn open_tunnel(shared: &Shared, mut browser: Peer, origin: Origin) -> Opti
         return Some((browser, Origin { is_tls: false, ..origin }));
     }
     let config = shared.authority.config(&origin.host).ok()?;
-    let accepting = TlsAcceptor::from(config).accept(Prefixed::new(browser));
+    let accepting = TlsAcceptor::from(config).accept(PrefixedStream::new(browser));
     if let Ok(Ok(stream)) = timeout(TLS_TIMEOUT, accepting).await {
         Some((Peer::new(Box::new(stream)), origin))
     } else {

@@ -39,20 +39,20 @@ pub(crate) async fn read(
 }
 
 /// A connection of which a part was read already.
-pub(crate) struct Prefixed {
+pub(crate) struct PrefixedStream {
     prefix: Vec<u8>,
     /// How much of the prefix was read again.
     at: usize,
     stream: Box<dyn Stream>,
 }
 
-impl Prefixed {
-    pub(crate) fn new(peer: Peer) -> Prefixed {
-        Prefixed { prefix: peer.buffer, at: 0, stream: peer.stream }
+impl PrefixedStream {
+    pub(crate) fn new(peer: Peer) -> PrefixedStream {
+        PrefixedStream { prefix: peer.buffer, at: 0, stream: peer.stream }
     }
 }
 
-impl AsyncRead for Prefixed {
+impl AsyncRead for PrefixedStream {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -70,7 +70,7 @@ impl AsyncRead for Prefixed {
     }
 }
 
-impl AsyncWrite for Prefixed {
+impl AsyncWrite for PrefixedStream {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use compare::capacity::{Aim, Bounds, Ending, LONGER_TIMES};
 use controller::{
-    CapacityError, CapacityProgress, CapacityRequest, Concluded, Course, LoadedPlan, ScenarioText,
-    Search, SearchError, SearchResult, search_capacity,
+    CapacityError, CapacityProgress, CapacityRequest, Course, LoadedPlan, ScenarioText, Search,
+    SearchConclusion, SearchError, SearchResult, search_capacity,
 };
 use plan::{LoadSetting, Plan, Session};
 use report::{Page, Style};
@@ -113,10 +113,10 @@ fn loads(bounds: &Bounds, setting: &LoadSetting) -> String {
     }
 }
 
-fn exit(conclusion: &Concluded) -> Exit {
+fn exit(conclusion: &SearchConclusion) -> Exit {
     let ending = match conclusion {
-        Concluded::Knee(found) => found.ending,
-        Concluded::Sweep(found) => found.ending,
+        SearchConclusion::Knee(found) => found.ending,
+        SearchConclusion::Sweep(found) => found.ending,
     };
     match ending {
         Ending::Found | Ending::AllHold => Exit::Passed,
@@ -266,17 +266,21 @@ fn show(
 ) -> Result<(), Failure> {
     let SearchResult { directory, conclusion, trials } = result;
     let page = match conclusion {
-        Concluded::Knee(found) => Page::capacity(found, trials, setting, scenario, page::VERSION),
-        Concluded::Sweep(found) => Page::sweep(found, trials, setting, scenario, page::VERSION),
+        SearchConclusion::Knee(found) => {
+            Page::capacity(found, trials, setting, scenario, page::VERSION)
+        }
+        SearchConclusion::Sweep(found) => {
+            Page::sweep(found, trials, setting, scenario, page::VERSION)
+        }
     };
     let page = page::beside(&page, directory, args.html.as_deref())?;
     let record = directory.display().to_string();
     let text = match conclusion {
         _ if args.quiet => String::new(),
-        Concluded::Knee(found) if args.json => report::json(found),
-        Concluded::Sweep(found) if args.json => report::json(found),
-        Concluded::Knee(found) => report::capacity(found, setting, &record, style),
-        Concluded::Sweep(found) => report::sweep(found, setting, &record, style),
+        SearchConclusion::Knee(found) if args.json => report::json(found),
+        SearchConclusion::Sweep(found) if args.json => report::json(found),
+        SearchConclusion::Knee(found) => report::capacity(found, setting, &record, style),
+        SearchConclusion::Sweep(found) => report::sweep(found, setting, &record, style),
     };
     let silent = args.quiet || args.json;
     let page = page.as_deref().filter(|_| !silent);

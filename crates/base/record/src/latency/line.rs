@@ -41,7 +41,7 @@ pub(super) fn interval(
 
 /// The parts of an interval's line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parts<'a> {
+pub(super) struct IntervalLine<'a> {
     pub(super) start_ns: u64,
     pub(super) len_ns: u64,
     pub(super) max_ns: u64,
@@ -50,14 +50,14 @@ pub(super) struct Parts<'a> {
 }
 
 /// Takes a line, without its end, apart; or says what is wrong with it.
-pub(super) fn parse(line: &str) -> Result<Parts<'_>, &'static str> {
+pub(super) fn parse(line: &str) -> Result<IntervalLine<'_>, &'static str> {
     let (tag, rest) = match line.strip_prefix("Tag=") {
         Some(tagged) => tagged.split_once(',').ok_or("nothing after the tag")?,
         None => ("", line),
     };
     let mut columns = rest.splitn(4, ',');
     let mut column = || columns.next().ok_or("fewer than four columns");
-    Ok(Parts {
+    Ok(IntervalLine {
         start_ns: parse_decimal(column()?, NS_PER_S).ok_or("the start is not a time")?,
         len_ns: parse_decimal(column()?, NS_PER_S).ok_or("the length is not a time")?,
         max_ns: parse_decimal(column()?, NS_PER_MS).ok_or("the maximum is not a time")?,
@@ -181,7 +181,7 @@ mod tests {
             start_ns: u64, len_ns: u64, max_ns: u64, tag in any::<String>(),
         ) {
             let line = interval(start_ns, len_ns, &tag, max_ns, "AAAA");
-            let expected = Parts { start_ns, len_ns, max_ns, tag, payload: "AAAA" };
+            let expected = IntervalLine { start_ns, len_ns, max_ns, tag, payload: "AAAA" };
             prop_assert_eq!(parse(line.trim_end_matches('\n')), Ok(expected));
         }
 

@@ -16,7 +16,7 @@ fn exponential(rng: &mut Rng) -> f64 {
 
 impl Queue<'_> {
     fn seconds(&self, seconds: usize, rng: &mut Rng) -> Vec<Level> {
-        let mut sums = vec![Part::default(); seconds];
+        let mut sums = vec![WeightedSum::default(); seconds];
         let mut free = [0.0_f64; 4];
         let mut now = 0.0;
         loop {
@@ -31,7 +31,7 @@ impl Queue<'_> {
                 sum.sum += (free[next] - now).ln();
             }
         }
-        let level = |sum: &Part| match sum.weight > 0.0 {
+        let level = |sum: &WeightedSum| match sum.weight > 0.0 {
             true => Level { value: sum.level(), weight: sum.weight },
             false => Level::default(),
         };
@@ -122,7 +122,7 @@ fn nothing_is_known_of_loads_that_the_rest_has_not_had() {
 
 #[test]
 fn levels_by_load_rise_with_it() {
-    let levels = [1.0, 3.0, 2.0, 4.0, 9.0, 0.0].map(|sum| Part { weight: 1.0, sum });
+    let levels = [1.0, 3.0, 2.0, 4.0, 9.0, 0.0].map(|sum| WeightedSum { weight: 1.0, sum });
     let load = [1.0, 2.0, 3.0, 4.0, 4.0, 9.0];
     let load = Load { by_second: &load, numbers: f64::INFINITY };
     let taken = [false, false, false, false, false, true];

@@ -9,7 +9,7 @@ use super::message::{ChannelEnd, EndKind, IncomingMessage, OutgoingMessage, quot
 use plan::json::{first_items, pairs, unquoted};
 
 /// The parts of a message as they stand in it.
-struct Parts<'a> {
+struct MessageParts<'a> {
     joined_by: &'a [u8],
     number: &'a [u8],
     topic: &'a [u8],
@@ -20,15 +20,20 @@ struct Parts<'a> {
 pub(super) fn parse_array(text: &[u8]) -> IncomingMessage<'_> {
     match first_items::<6>(text) {
         Some(([joined_by, number, topic, event, payload, _], 5)) => {
-            meaning(&Parts { joined_by, number, topic, event, payload })
+            meaning(&MessageParts { joined_by, number, topic, event, payload })
         }
         _ => IncomingMessage::Broken,
     }
 }
 
 pub(super) fn parse_object(text: &[u8]) -> IncomingMessage<'_> {
-    let mut parts =
-        Parts { joined_by: b"null", number: b"null", topic: b"", event: b"", payload: b"{}" };
+    let mut parts = MessageParts {
+        joined_by: b"null",
+        number: b"null",
+        topic: b"",
+        event: b"",
+        payload: b"{}",
+    };
     let Some(()) = pairs(text, |key, value| match key {
         "join_ref" => parts.joined_by = value,
         "ref" => parts.number = value,
@@ -42,7 +47,7 @@ pub(super) fn parse_object(text: &[u8]) -> IncomingMessage<'_> {
     meaning(&parts)
 }
 
-fn meaning<'a>(parts: &Parts<'a>) -> IncomingMessage<'a> {
+fn meaning<'a>(parts: &MessageParts<'a>) -> IncomingMessage<'a> {
     let (Some(topic), Some(event)) = (unquoted(parts.topic), unquoted(parts.event)) else {
         return IncomingMessage::Broken;
     };

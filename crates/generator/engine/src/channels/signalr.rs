@@ -17,7 +17,7 @@ const SILENCE_NS: u64 = 30_000_000_000;
 
 /// The parts of a message as they stand in it.
 #[derive(Default)]
-struct Parts<'a> {
+struct MessageParts<'a> {
     kind: &'a [u8],
     id: Option<&'a [u8]>,
     target: &'a [u8],
@@ -28,7 +28,7 @@ struct Parts<'a> {
 }
 
 pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
-    let mut parts = Parts::default();
+    let mut parts = MessageParts::default();
     let read = pairs(text, |key, value| match key {
         "type" => parts.kind = value,
         "invocationId" => parts.id = Some(value).filter(|id| *id != b"null"),
@@ -65,7 +65,7 @@ pub(super) fn parse(text: &[u8]) -> IncomingMessage<'_> {
 }
 
 /// A method of the client that the server calls.
-fn invocation<'a>(parts: &Parts<'a>) -> Option<IncomingMessage<'a>> {
+fn invocation<'a>(parts: &MessageParts<'a>) -> Option<IncomingMessage<'a>> {
     let payload = match first_items::<2>(parts.arguments)? {
         ([only, _], 1) => only,
         _ => parts.arguments,

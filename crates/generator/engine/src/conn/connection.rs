@@ -9,7 +9,7 @@ use crate::conn::link::Link;
 use crate::conn::stage::Stage;
 use crate::protocols::calls::state::{Answer, CallStream};
 use crate::protocols::channels::state::Channels;
-use crate::protocols::declined::Declined;
+use crate::protocols::declined::DecliningAnswer;
 use crate::protocols::mqtt::client::Mqtt;
 use crate::protocols::poll::Poller;
 use crate::protocols::sse::EventStream;
@@ -263,7 +263,7 @@ pub(crate) enum PendingOperation {
     /// The answer to a call of gRPC.
     Answer(Answer),
     /// The answer that declines a WebSocket or an event stream.
-    Declined(Box<Declined>),
+    Declined(Box<DecliningAnswer>),
     /// The body of a request whose server is to say first that it wants it.
     Unsent(Vec<u8>),
     /// The tunnel through a proxy that is being set up.

@@ -2,20 +2,24 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use plan::SessionId;
 
 use super::*;
 
 fn failures(samples_max: u8) -> Failures {
-    let own_steps = BTreeMap::from([((SessionId(0), 3), "`set` of `code`".to_owned())]);
+    let own_steps = BTreeMap::from([(
+        StepPlace { session: SessionId(0), pc: 3 },
+        "`set` of `code`".to_owned(),
+    )]);
     Failures::new(samples_max, Arc::new(own_steps))
 }
 
-fn failed(outcome: Outcome, cause: Cause<'_>) -> Failed<'_> {
-    Failed { cause, ..Failed::new(7, MeasureId(2), outcome, 5) }
+fn failed(outcome: Outcome, cause: Cause<'_>) -> FailureReport<'_> {
+    FailureReport { cause, ..FailureReport::new(7, MeasureId(2), outcome, 5) }
 }
 
 /// Explains and counts a failure. True if its sample wants more.
-fn fail(failures: &mut Failures, failed: &Failed<'_>, text: &str) -> bool {
+fn fail(failures: &mut Failures, failed: &FailureReport<'_>, text: &str) -> bool {
     let is_kept = failures.explain(failed, &LazyCell::new(|| text.to_owned()));
     failures.count(failed.measure, failed.outcome, Some(failed.user), 0);
     is_kept
@@ -120,9 +124,12 @@ fn a_connection_fails_as_the_step_that_needs_it() {
 #[test]
 fn a_step_that_is_no_operation_has_its_name() {
     let mut all = failures(1);
-    let own = Failed { own_step: Some((SessionId(0), 3)), ..failed(Outcome::Step, Cause::Text) };
+    let own = FailureReport {
+        own_step: Some(StepPlace { session: SessionId(0), pc: 3 }),
+        ..failed(Outcome::Step, Cause::Text)
+    };
     fail(&mut all, &own, "it is no number");
-    all.blame(MeasureId(2), Outcome::Check, 5, (SessionId(0), 9));
+    all.blame(MeasureId(2), Outcome::Check, 5, StepPlace { session: SessionId(0), pc: 9 });
     all.count(MeasureId(2), Outcome::Check, None, 0);
     let steps: Vec<_> = all.take_counts().into_iter().map(|one| one.own_step).collect();
     assert_eq!(steps, [None, Some("`set` of `code`".to_owned())]);

@@ -11,7 +11,7 @@ use plan::{MeasureId, Op, Pc, Retry};
 use record::Outcome;
 use stats::rng::{Purpose, Rng};
 
-use crate::failures::{Cause, Failed};
+use crate::failures::{Cause, FailureReport};
 use crate::interpreter::Interpreter;
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
@@ -36,8 +36,10 @@ impl Interpreter<'_> {
             let user = self.users[key].number;
             let names = &session.slot_names;
             let cause = Cause::Named(&until.text);
-            let failed =
-                Failed { cause, ..Failed::new(now_ns, retry.measure, Outcome::Check, user) };
+            let failed = FailureReport {
+                cause,
+                ..FailureReport::new(now_ns, retry.measure, Outcome::Check, user)
+            };
             self.recorder.explain(&failed, || {
                 let why = until.explain(&mut self.users.scope(now_ns, key), names);
                 self.users.discreet(key, why)

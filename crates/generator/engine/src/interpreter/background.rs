@@ -5,7 +5,7 @@ use plan::{Op, builtin};
 use record::{Measurement, Outcome};
 
 use crate::conn::{Conn, NEVER, Stage};
-use crate::failures::{Answer, Cause, Failed};
+use crate::failures::{Answer, Cause, FailureReport};
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -155,7 +155,10 @@ impl<'p> Interpreter<'p> {
         let users = &self.users;
         let detail = || users.discreet(key, detail());
         let cause = Cause::of_status(outcome, status);
-        let failed = Failed { cause, ..Failed::new(now_ns, measure, outcome, users[key].number) };
+        let failed = FailureReport {
+            cause,
+            ..FailureReport::new(now_ns, measure, outcome, users[key].number)
+        };
         if self.recorder.explain(&failed, detail) {
             let op = self.background_op(slot);
             self.complete_sample(key, Some(op), answer);

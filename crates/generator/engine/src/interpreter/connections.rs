@@ -6,7 +6,7 @@ use record::{Measurement, Outcome};
 
 use crate::command::ConnId;
 use crate::conn::{Conn, Link, Stage};
-use crate::failures::{Code, Failed};
+use crate::failures::{Code, FailureReport};
 use crate::interpreter::Interpreter;
 use crate::protocols::Protocol;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -315,7 +315,7 @@ impl Interpreter<'_> {
         let users = &self.users;
         let measure = self.plan.faults;
         let detail = || users.discreet(key, detail());
-        let failed = Failed::new(now_ns, measure, outcome, users[key].number);
+        let failed = FailureReport::new(now_ns, measure, outcome, users[key].number);
         self.recorder.explain(&failed, detail);
         self.recorder.check(measure, outcome);
     }

@@ -4,8 +4,9 @@ use plan::expr::{Condition, EvalError, Value};
 use plan::{MeasureId, Op, Save, Slot, builtin, graphql};
 use record::{Measurement, Outcome};
 
-use crate::failures::{Answer, Cause, Failed};
+use crate::failures::{Answer, Cause, FailureReport};
 use crate::interpreter::{Flow, Interpreter};
+use crate::measure::StepPlace;
 use crate::received::{ReceivedMessage, Search};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::UserKey;
@@ -180,7 +181,10 @@ impl Interpreter<'_> {
         let measure = op.and_then(Op::measure).unwrap_or(builtin::CONNECT);
         let users = &self.users;
         let detail = || users.discreet(key, detail());
-        let failed = Failed { cause, ..Failed::new(now_ns, measure, outcome, users[key].number) };
+        let failed = FailureReport {
+            cause,
+            ..FailureReport::new(now_ns, measure, outcome, users[key].number)
+        };
         if self.recorder.explain(&failed, detail) {
             self.complete_sample(key, op, answer);
         }
@@ -217,10 +221,11 @@ impl Interpreter<'_> {
         key: UserKey,
         measure: MeasureId,
         outcome: Outcome,
-    ) -> Failed<'static> {
+    ) -> FailureReport<'static> {
         let user = &self.users[key];
-        let own_step = (measure == self.plan.faults).then_some((user.session, user.pc));
-        Failed { own_step, ..Failed::new(now_ns, measure, outcome, user.number) }
+        let step = StepPlace { session: user.session, pc: user.pc };
+        let own_step = (measure == self.plan.faults).then_some(step);
+        FailureReport { own_step, ..FailureReport::new(now_ns, measure, outcome, user.number) }
     }
 
     /// Saves what a step wants saved of a response or message, then evaluates its conditions.
@@ -285,7 +290,8 @@ impl Interpreter<'_> {
         let user = self.users[key].number;
         let names = &self.users.session(key).slot_names;
         let cause = Cause::Named(&condition.text);
-        let failed = Failed { cause, ..Failed::new(now_ns, measure, Outcome::Check, user) };
+        let failed =
+            FailureReport { cause, ..FailureReport::new(now_ns, measure, Outcome::Check, user) };
         let is_kept = self.recorder.explain(&failed, || {
             let why = condition.explain(&mut self.users.scope(now_ns, key), names);
             let text = format!("{why}; received {}", received.shown(read));

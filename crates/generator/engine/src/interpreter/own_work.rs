@@ -8,7 +8,7 @@ use plan::Op;
 use record::schema::WorkKind;
 
 use crate::interpreter::Interpreter;
-use crate::measure::WorkPlace;
+use crate::measure::{StepPlace, WorkPlace};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -100,7 +100,7 @@ impl Interpreter<'_> {
         }
         let place = match measure {
             Some(measure) => WorkPlace::Measure(measure),
-            None => WorkPlace::Step(user.session, user.pc),
+            None => WorkPlace::Step(StepPlace { session: user.session, pc: user.pc }),
         };
         self.recorder.worked(place, kind, took_ns);
     }

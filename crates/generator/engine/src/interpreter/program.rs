@@ -10,7 +10,7 @@ use stats::decimal::{Decimal, MAGNITUDE_MAX};
 use stats::dist::Dist;
 use stats::metrics::MetricKind;
 
-use crate::failures::{Cause, Failed};
+use crate::failures::{Cause, FailureReport};
 use crate::interpreter::{Flow, Interpreter};
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
@@ -266,7 +266,8 @@ impl Interpreter<'_> {
             let user = self.users[key].number;
             let names = &self.users.session(key).slot_names;
             let cause = Cause::Named(&condition.text);
-            let failed = Failed { cause, ..Failed::new(now_ns, measure, outcome, user) };
+            let failed =
+                FailureReport { cause, ..FailureReport::new(now_ns, measure, outcome, user) };
             self.recorder.explain(&failed, || {
                 let why = condition.explain(&mut self.users.scope(now_ns, key), names);
                 self.users.discreet(key, why)

@@ -10,7 +10,7 @@ use record::schema::{SessionEnd, UserState, WhyNot};
 
 use crate::conn::{Conn, Stage};
 use crate::interpreter::{Interpreter, nanoseconds};
-use crate::measure::Ending;
+use crate::measure::{Ending, StepPlace};
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::Wait;
@@ -121,7 +121,7 @@ impl Interpreter<'_> {
         let measure = self.plan.faults;
         if is_other && measure != builtin::CONNECT {
             let user = &self.users[key];
-            let step = (user.session, user.pc);
+            let step = StepPlace { session: user.session, pc: user.pc };
             self.recorder.failures.blame(measure, outcome, user.number, step);
             self.recorder.check(measure, outcome);
         }

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use plan::{Awaited, Expects, Plan};
+use plan::{AwaitedExpects, Expects, Plan};
 
 use crate::messages::Delivery;
 use crate::received::{OwnedMessage, ReceivedMessage};
@@ -59,7 +59,7 @@ impl EarlyMessage {
 
 /// Messages of a user, in the order in which they came.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptMessages {
     pub(super) messages: VecDeque<EarlyMessage>,
     bytes: usize,
     /// How many of them came before the last `expect`s began.
@@ -68,7 +68,7 @@ pub(super) struct Kept {
     ended_ns: Option<u64>,
 }
 
-impl Kept {
+impl KeptMessages {
     fn remove(&mut self, place: usize) -> Option<EarlyMessage> {
         let message = self.messages.remove(place)?;
         self.bytes -= message.bytes();
@@ -92,8 +92,8 @@ impl Kept {
 #[derive(Debug)]
 pub(crate) struct EarlyMessages {
     /// By session: what may still be waited for.
-    awaited: Vec<Awaited>,
-    kept: HashMap<UserKey, Kept>,
+    awaited: Vec<AwaitedExpects>,
+    kept: HashMap<UserKey, KeptMessages>,
     /// Memory of what is kept, by user.
     charges: Charges,
 }
@@ -163,7 +163,7 @@ impl EarlyMessages {
     }
 
     /// Takes the messages of the user out of the table.
-    pub(super) fn detach(&mut self, user: UserKey) -> Option<Kept> {
+    pub(super) fn detach(&mut self, user: UserKey) -> Option<KeptMessages> {
         match self.kept.is_empty() {
             true => None,
             false => self.kept.remove(&user),
@@ -171,7 +171,7 @@ impl EarlyMessages {
     }
 
     /// Puts it back.
-    pub(super) fn attach(&mut self, user: UserKey, kept: Kept) {
+    pub(super) fn attach(&mut self, user: UserKey, kept: KeptMessages) {
         // What is less always fits.
         self.charges.set(user.place(), kept.bytes);
         if !kept.messages.is_empty() {
@@ -183,7 +183,7 @@ impl EarlyMessages {
     pub(super) fn take(
         &mut self,
         user: UserKey,
-        mut kept: Kept,
+        mut kept: KeptMessages,
         place: Option<usize>,
     ) -> Option<EarlyMessage> {
         let message = place.and_then(|place| kept.remove(place));

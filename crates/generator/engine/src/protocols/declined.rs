@@ -14,7 +14,7 @@ use crate::tables::slots::ConnSlot;
 
 /// An answer that declines what was requested.
 #[derive(Debug)]
-pub(crate) struct Declined {
+pub(crate) struct DecliningAnswer {
     head: Vec<u8>,
     /// The beginning of its body, as far as it is there.
     pub(crate) body: Vec<u8>,
@@ -32,7 +32,8 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: String,
     ) {
-        let declined = Declined { head: head.raw.to_vec(), body: Vec::new(), outcome, detail };
+        let declined =
+            DecliningAnswer { head: head.raw.to_vec(), body: Vec::new(), outcome, detail };
         match announces_body(head, outcome) {
             true => {
                 let pending = PendingOperation::Declined(Box::new(declined));
@@ -79,8 +80,8 @@ impl Interpreter<'_> {
         true
     }
 
-    fn conclude_declined(&mut self, now_ns: u64, slot: ConnSlot, declined: &Declined) {
-        let Declined { head, body, outcome, detail } = declined;
+    fn conclude_declined(&mut self, now_ns: u64, slot: ConnSlot, declined: &DecliningAnswer) {
+        let DecliningAnswer { head, body, outcome, detail } = declined;
         let outcome = *outcome;
         let head = head_again(head);
         self.trace_response(&head, body);

@@ -18,7 +18,7 @@ use crate::interpreter::{Flow, Interpreter, LEAVE_NS};
 use crate::protocols::websocket::deflate::Framing;
 use crate::protocols::websocket::handshake::{encode_upgrade, verify_upgrade};
 use crate::protocols::websocket::pauses::Reconnectable;
-use crate::protocols::{Divided, Protocol, WebSocket};
+use crate::protocols::{DividedSocket, Protocol, WebSocket};
 use crate::received::{ReceivedMessage, end_record, excerpt};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
@@ -233,7 +233,7 @@ impl<'p> Interpreter<'p> {
         };
         let state = match open.records {
             Some(end) if open.reconnect.is_none() => {
-                WebSocket::Divided(Box::new(Divided { end, compression }))
+                WebSocket::Divided(Box::new(DividedSocket { end, compression }))
             }
             _ => {
                 let own = Reconnectable::new(self.users[key].pc, compression);

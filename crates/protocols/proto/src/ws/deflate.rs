@@ -128,7 +128,7 @@ fn window_bits(value: &[u8]) -> Option<u8> {
 
 /// Why a compressed message cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Broken {
+pub(super) enum InflateError {
     /// It is no deflated data.
     Data,
     /// It is larger than it may be.
@@ -156,7 +156,7 @@ impl Inflater {
         message: &[u8],
         out: &mut Vec<u8>,
         bytes_max: usize,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), InflateError> {
         for (mut input, is_tail) in [(message, false), (TAIL, true)] {
             loop {
                 let start = out.len();
@@ -165,11 +165,11 @@ impl Inflater {
                 out.truncate(start + result.bytes_written);
                 input = &input[result.bytes_consumed..];
                 if out.len() > bytes_max {
-                    return Err(Broken::TooLarge);
+                    return Err(InflateError::TooLarge);
                 }
                 // It is an empty block. If it says something, the block before it has not ended.
                 if is_tail && result.bytes_written > 0 {
-                    return Err(Broken::Data);
+                    return Err(InflateError::Data);
                 }
                 match result.status {
                     // A last block (§7.2.3.4): what follows it is ignored.
@@ -181,7 +181,7 @@ impl Inflater {
                     Ok(_) => {}
                     // No progress without more input, of which there is none: all is out.
                     Err(miniz_oxide::MZError::Buf) if input.is_empty() => break,
-                    Err(_) => return Err(Broken::Data),
+                    Err(_) => return Err(InflateError::Data),
                 }
             }
         }

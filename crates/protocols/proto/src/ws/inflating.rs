@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::close;
 use super::decoder::Decoder;
-use super::deflate::{Broken, DeflateParameters, Inflater};
+use super::deflate::{DeflateParameters, InflateError, Inflater};
 use super::encode::MessageKind;
 use super::error::Error;
 use super::event::Event;
@@ -126,8 +126,8 @@ impl InflatingDecoder {
         }
         match result {
             Ok(()) => Ok(out),
-            Err(Broken::Data) => Err(Error::Deflate),
-            Err(Broken::TooLarge) => Err(Error::TooLarge { bytes_max }),
+            Err(InflateError::Data) => Err(Error::Deflate),
+            Err(InflateError::TooLarge) => Err(Error::TooLarge { bytes_max }),
         }
     }
 

@@ -85,15 +85,15 @@ fn growth(figures: &Figures, phase: usize) -> Option<String> {
 }
 
 /// Operations of steps that ended in some seconds, and steps that failed of themselves.
-struct Ended {
+struct EndedOperations {
     all: f64,
     failed: f64,
 }
 
-impl Ended {
-    fn of(rows: &[&SeriesRow]) -> Ended {
+impl EndedOperations {
+    fn of(rows: &[&SeriesRow]) -> EndedOperations {
         let sum = |of: fn(&SeriesRow) -> u64| rows.iter().map(|row| of(row)).sum::<u64>() as f64;
-        Ended { all: sum(SeriesRow::errors_among), failed: sum(|row| row.errors) }
+        EndedOperations { all: sum(SeriesRow::errors_among), failed: sum(|row| row.errors) }
     }
 
     fn share(&self) -> f64 {
@@ -109,10 +109,10 @@ fn late_errors(figures: &Figures, phase: usize, errors_max: f64) -> Option<Strin
         return None;
     }
     let (earlier, last) = rows.split_at(rows.len() - quarter);
-    let before = Ended::of(earlier);
-    let late = Ended::of(last);
+    let before = EndedOperations::of(earlier);
+    let late = EndedOperations::of(last);
     let mut halves = last.chunks(quarter.div_ceil(2));
-    let is_lasting = halves.all(|half| Ended::of(half).share() > errors_max);
+    let is_lasting = halves.all(|half| EndedOperations::of(half).share() > errors_max);
     let share = (before.failed + late.failed) / (before.all + late.all).max(1.0);
     let inverse = 1.0 / before.all.max(1.0) + 1.0 / late.all.max(1.0);
     let error = (share * (1.0 - share) * inverse).sqrt();

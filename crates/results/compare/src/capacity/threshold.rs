@@ -29,7 +29,7 @@ pub struct TrialThreshold {
 
 /// The thresholds of a run.
 #[derive(Debug, Default)]
-pub(super) struct Evaluated {
+pub(super) struct TrialThresholds {
     pub(super) thresholds: Vec<TrialThreshold>,
     /// [`Trial::margins`](super::Trial::margins).
     pub(super) margins: Vec<Option<f64>>,
@@ -37,12 +37,12 @@ pub(super) struct Evaluated {
     pub(super) errors_max: f64,
 }
 
-impl Evaluated {
+impl TrialThresholds {
     /// The thresholds of a run by its verdict.
-    pub(super) fn of(run: &Run, figures: &Figures, summary: &Summary) -> Evaluated {
+    pub(super) fn of(run: &Run, figures: &Figures, summary: &Summary) -> TrialThresholds {
         let names = RunNames::of(run.info());
         let names = names.names();
-        let mut all = Evaluated { errors_max: ERRORS_MIN, ..Evaluated::default() };
+        let mut all = TrialThresholds { errors_max: ERRORS_MIN, ..TrialThresholds::default() };
         for result in &summary.thresholds {
             let threshold = names.threshold(&result.text).ok();
             let threshold = threshold.as_ref();

@@ -12,7 +12,7 @@ use judge::{Figures, JudgeError, fails_to_keep_up};
 
 use super::Aim;
 use super::sustained::unsustained;
-use super::threshold::{Evaluated, TrialThreshold};
+use super::threshold::{TrialThreshold, TrialThresholds};
 
 /// Fatal findings that are the target's doing: such a run breaks, whatever else it is.
 const TARGETS_DOING: &[&str] = &["target-limit"];
@@ -137,7 +137,7 @@ pub fn judge_trial(load: f64, run: &Run, summary: &Summary, aim: Aim) -> Result<
         summary.findings.iter().filter(|finding| finding.severity == Severity::Fatal).collect();
     let by_target = fatal.iter().any(|finding| TARGETS_DOING.contains(&&*finding.code));
     let figures = Figures::read(run)?;
-    let evaluated = Evaluated::of(run, &figures, summary);
+    let evaluated = TrialThresholds::of(run, &figures, summary);
     let unsustained = unsustained(&figures, evaluated.errors_max, aim);
     let left = match aim {
         Aim::Finished => None,

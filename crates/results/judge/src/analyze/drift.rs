@@ -47,10 +47,10 @@ pub(super) fn trends(seconds: &Seconds, kept: Range<usize>) -> Vec<Drift> {
     let found = series(seconds);
     let tested =
         found.iter().filter_map(|series| test_series(seconds, kept.clone(), group, series));
-    let tested: Vec<Tested> = tested.collect();
+    let tested: Vec<SeriesTest> = tested.collect();
     let p: Vec<f64> = tested.iter().map(|one| one.drift.p).collect();
     let adjusted = tested.into_iter().zip(holm(&p));
-    let shown = adjusted.map(|(Tested { mut drift, has_stopped }, p)| {
+    let shown = adjusted.map(|(SeriesTest { mut drift, has_stopped }, p)| {
         drift.p_adjusted = p;
         let large = drift.change.abs() >= CHANGE_MIN * drift.level.abs() && drift.change != 0.0;
         // Of a series with many equal points the test may be sure of what its bounds are not.
@@ -102,7 +102,7 @@ fn series(seconds: &Seconds) -> Vec<Series<'_>> {
 }
 
 /// The test of one series.
-struct Tested {
+struct SeriesTest {
     drift: Drift,
     /// True of connections that were opened until there were enough.
     has_stopped: bool,
@@ -114,7 +114,7 @@ fn test_series(
     kept: Range<usize>,
     group: usize,
     series: &Series<'_>,
-) -> Option<Tested> {
+) -> Option<SeriesTest> {
     let places: Vec<usize> = kept.collect();
     let mut points = Vec::with_capacity(places.len() / group + 1);
     // The last points are left out if they do not fill a group: their mean would scatter more than the others.
@@ -153,7 +153,7 @@ fn test_series(
         correlation: found.correlation,
         is_shown: false,
     };
-    Some(Tested { drift, has_stopped: only_grows && !rises(&points[points.len() / 2..]) })
+    Some(SeriesTest { drift, has_stopped: only_grows && !rises(&points[points.len() / 2..]) })
 }
 
 /// True of a series that never falls, such as the connections of a shared pool: it keeps the most that it ever needed, and

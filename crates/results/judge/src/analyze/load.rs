@@ -12,7 +12,7 @@ const USERS_MIN: f64 = 20.0;
 const PARTS: usize = 3;
 
 /// A part of a phase: users due by second.
-struct Part<'s> {
+struct PhasePart<'s> {
     phase: &'s str,
     users: f64,
     per_s: f64,
@@ -24,7 +24,7 @@ pub(super) fn change(seconds: &Seconds) -> Option<String> {
     let within =
         |phase: &&PhaseInfo| phase.start_ns < seconds.end_ns() && seconds.start_ns() < phase.end_ns;
     let mut closed: Option<(&str, u64)> = None;
-    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut parts: Vec<PhasePart<'_>> = Vec::new();
     for phase in phases.filter(within) {
         let slots = seconds.slots.iter();
         let slots: Vec<&Slot> = slots.filter(|slot| is_in(slot, phase)).collect();
@@ -46,7 +46,7 @@ pub(super) fn change(seconds: &Seconds) -> Option<String> {
             }
             "rate" | "poisson" => {
                 let length = slots.len().div_ceil(PARTS).max(1);
-                parts.extend(slots.chunks(length).map(|part| Part::of(&phase.name, part)));
+                parts.extend(slots.chunks(length).map(|part| PhasePart::of(&phase.name, part)));
             }
             _ => {}
         }
@@ -75,12 +75,12 @@ fn is_in(slot: &Slot, phase: &PhaseInfo) -> bool {
     (phase.start_ns..phase.end_ns).contains(&middle_ns)
 }
 
-impl<'s> Part<'s> {
-    fn of(phase: &'s str, slots: &[&Slot]) -> Part<'s> {
+impl<'s> PhasePart<'s> {
+    fn of(phase: &'s str, slots: &[&Slot]) -> PhasePart<'s> {
         // How often users of closed populations begin again follows from the target, not from the plan.
         let due = |slot: &&Slot| slot.row.users_due.saturating_sub(slot.row.users_repeated) as f64;
         let users: f64 = slots.iter().map(due).sum();
         let length_s: f64 = slots.iter().map(|slot| slot.seconds()).sum();
-        Part { phase, users, per_s: users / length_s.max(1e-9) }
+        PhasePart { phase, users, per_s: users / length_s.max(1e-9) }
     }
 }

@@ -83,7 +83,7 @@ fn leaves_enough(seconds: &Seconds, cut_ns: u64) -> bool {
 }
 
 /// Values of a series by slot.
-struct Settling {
+struct SlotSeries {
     name: String,
     points: Vec<Point>,
 }
@@ -96,13 +96,13 @@ struct Point {
 }
 
 /// Throughput, then the mean response of each measure.
-fn all(seconds: &Seconds) -> Vec<Settling> {
+fn all(seconds: &Seconds) -> Vec<SlotSeries> {
     // Of throughput more is better.
     let throughput = |(place, slot): (usize, &Slot)| Point {
         place,
         value: -(main_succeeded(seconds, place) as f64) / slot.seconds(),
     };
-    let mut all = vec![Settling {
+    let mut all = vec![SlotSeries {
         name: "throughput".to_owned(),
         points: seconds.slots.iter().enumerate().map(throughput).collect(),
     }];
@@ -112,7 +112,7 @@ fn all(seconds: &Seconds) -> Vec<Settling> {
             let value = cell.mean_ns()?;
             Some(Point { place, value })
         });
-        all.push(Settling { name: measure.name.clone(), points: points.collect() });
+        all.push(SlotSeries { name: measure.name.clone(), points: points.collect() });
     }
     all
 }
@@ -123,8 +123,8 @@ pub(super) fn main_succeeded(seconds: &Seconds, place: usize) -> u64 {
     measures.map(|measure| seconds.cells[measure][place].count).sum()
 }
 
-fn settling_time(seconds: &Seconds, series: Settling) -> Option<SettlingTime> {
-    let Settling { name, points } = series;
+fn settling_time(seconds: &Seconds, series: SlotSeries) -> Option<SettlingTime> {
+    let SlotSeries { name, points } = series;
     if (points.len() as f64) < COVERAGE_MIN * seconds.slots.len() as f64 {
         return None;
     }
@@ -137,7 +137,7 @@ fn settling_time(seconds: &Seconds, series: Settling) -> Option<SettlingTime> {
 
 /// Where a series settles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Settled {
+struct SettlingSlot {
     /// The slot with which its warm-up ends; `None`: it has none.
     from: Option<usize>,
     /// It was worse after the cut than before, or has not settled by half time.
@@ -145,7 +145,7 @@ struct Settled {
 }
 
 /// Cuts off the warm-up of a series; `None` if it is too short to say.
-fn settle(mut points: Vec<Point>) -> Option<Settled> {
+fn settle(mut points: Vec<Point>) -> Option<SettlingSlot> {
     loop {
         let values: Vec<f64> = points.iter().map(|point| point.value).collect();
         let batch = if values.len() >= FIVES_FROM { 5 } else { 1 };
@@ -162,7 +162,7 @@ fn settle(mut points: Vec<Point>) -> Option<Settled> {
         let kept = &values[cut..];
         let (one, other) = kept.split_at(kept.len() / 2);
         let halves_differ = sigmas(one, other, scatter(other)).abs() > SIGMAS;
-        return Some(Settled {
+        return Some(SettlingSlot {
             from: points.get(cut).map(|point| point.place).filter(|_| cut > 0),
             // What is worse later has not settled.
             is_late: worse < -SIGMAS || found.is_late && halves_differ,

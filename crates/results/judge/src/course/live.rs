@@ -4,7 +4,7 @@ mod incidents;
 
 use crate::Figures;
 use crate::case::Case;
-use crate::figures::Ended;
+use crate::figures::EndedOperations;
 use crate::second::SecondOf;
 use plan::Threshold;
 use record::schema::{
@@ -124,7 +124,7 @@ impl LiveRun {
         let code = usize::from(u8::from(Outcome::Unfinished));
         let given_up = second.outcomes.get(code).copied().unwrap_or(0);
         let unanswered = second.unanswered.count();
-        let succeeded = Ended {
+        let succeeded = EndedOperations {
             start_ns: row.start_ns,
             len_ns: row.end_ns.saturating_sub(row.start_ns),
             times: second.response,
@@ -132,8 +132,8 @@ impl LiveRun {
             is_failure: false,
             interrupted: 0.0,
         };
-        let failed = Ended { times: second.failed, is_failure: true, ..succeeded };
-        let unanswered = Ended {
+        let failed = EndedOperations { times: second.failed, is_failure: true, ..succeeded };
+        let unanswered = EndedOperations {
             times: second.unanswered,
             is_answered: false,
             interrupted: given_up.min(unanswered) as f64 / unanswered.max(1) as f64,

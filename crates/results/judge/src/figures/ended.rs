@@ -11,7 +11,7 @@ const EVEN_NS_MAX: u64 = 10 * SECOND;
 
 /// Operations of a measure that ended in an interval in the same way.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ended<'t> {
+pub(crate) struct EndedOperations<'t> {
     pub(crate) start_ns: u64,
     /// Length of the interval.
     pub(crate) len_ns: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Ended<'t> {
     pub(crate) interrupted: f64,
 }
 
-impl Ended<'_> {
+impl EndedOperations<'_> {
     /// The second in which they ended.
     pub(crate) fn second(&self) -> usize {
         (self.start_ns / SECOND) as usize

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use record::schema::Tally;
 use record::{Interval, Measurement, Outcome, RecordError, Run};
 
-use super::{Cell, Ended, ErrorTotals, Figures, Flow};
+use super::{Cell, EndedOperations, ErrorTotals, Figures, Flow};
 use crate::limits::FLOW_SECONDS_MAX;
 
 /// One of a cell's histograms, as a tag of the latency log names it.
@@ -165,7 +165,7 @@ impl Figures {
         interrupted: f64,
         due: &mut Vec<f64>,
     ) {
-        let operations = Ended {
+        let operations = EndedOperations {
             start_ns: interval.start_ns,
             len_ns: interval.len_ns,
             times: &interval.hist,

@@ -23,12 +23,12 @@ const CLOSING_NS: u64 = 2_000_000_000;
 /// The waits of operations that were given up when the run ended, by measure.
 pub(super) struct UnfinishedWaits {
     since_ns: u64,
-    waited: Vec<Waited>,
+    waited: Vec<MeasureWaits>,
 }
 
 /// Those of one measure.
 #[derive(Default)]
-struct Waited {
+struct MeasureWaits {
     waited: LogHistogram,
     /// The end of the last interval in which any of them was given up.
     until_ns: u64,
@@ -42,7 +42,7 @@ impl Figures {
         let measures = self.info.measures.iter();
         let waited = measures.map(|measure| {
             let is_begun = matches!(measure.kind.as_str(), "connect" | "request" | "handshake");
-            Waited { may_wait: !is_begun || measure.waits, ..Waited::default() }
+            MeasureWaits { may_wait: !is_begun || measure.waits, ..MeasureWaits::default() }
         });
         UnfinishedWaits {
             since_ns: self.ended_ns().saturating_sub(CLOSING_NS),
@@ -77,7 +77,8 @@ impl UnfinishedWaits {
     /// Sets which unfinished operations have failed, and which outlast all others.
     pub(super) fn close(self, figures: &mut Figures) {
         let last = figures.cells.len() - 1;
-        for (measure, Waited { waited, until_ns, may_wait }) in self.waited.into_iter().enumerate()
+        for (measure, MeasureWaits { waited, until_ns, may_wait }) in
+            self.waited.into_iter().enumerate()
         {
             let unfinished = figures.cells[last][measure].outcome(Outcome::Unfinished);
             if waited.is_empty() || unfinished == 0 {

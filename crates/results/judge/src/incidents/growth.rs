@@ -5,7 +5,7 @@ use stats::scan::Level;
 use stats::trend::{POINTS_MIN, trend};
 
 use super::steps::Series;
-use super::windows::Found;
+use super::windows::IncidentWindow;
 use crate::finding::finding;
 use crate::limits::{GROWTH_TIMES_MIN, INTERVAL_CONFIDENCE};
 
@@ -33,7 +33,7 @@ struct Point {
 }
 
 /// The growth of a step, if a line describes its levels better than one change of level does.
-pub(super) fn of(series: &Series, windows: &[Found], alpha: f64) -> Option<Growth> {
+pub(super) fn of(series: &Series, windows: &[IncidentWindow], alpha: f64) -> Option<Growth> {
     let is_apart = |slot: usize| {
         let middle_ns = slot as u64 * series.slot_ns + series.slot_ns / 2;
         let mut passing = windows.iter().filter(|window| !window.is_slow_to_the_end());

@@ -46,7 +46,7 @@ fn fail(window: &mut Window, failed: f64) {
 }
 
 fn incidents(figures: &Figures) -> Vec<Incident> {
-    Broken::find(figures).incidents
+    RunIncidents::find(figures).incidents
 }
 
 fn codes(figures: &Figures) -> Vec<String> {
@@ -132,7 +132,7 @@ fn queue(seed: u64, per_s: impl Fn(f64) -> f64, mean_s: impl Fn(f64) -> f64) -> 
 fn healthy_queues_have_no_incidents_and_do_not_grow() {
     let alarms = |per_s: fn(f64) -> f64| {
         let has_any = |seed: &u64| {
-            let all = Broken::find(&queue(*seed, per_s, |_| 0.9 * 4.0 / 100.0));
+            let all = RunIncidents::find(&queue(*seed, per_s, |_| 0.9 * 4.0 / 100.0));
             !all.incidents.is_empty() || !all.growths.is_empty()
         };
         (0..100).filter(has_any).count()
@@ -155,7 +155,7 @@ fn healthy_queues_have_no_incidents_and_do_not_grow() {
         assert!(alarms <= 5, "{alarms} of 100 of load {number}");
     }
     let leaks = |seed: &u64| {
-        let found = Broken::find(&queue(*seed, |_| 100.0, |now| 0.008 * (1.0 + now / 60.0)));
+        let found = RunIncidents::find(&queue(*seed, |_| 100.0, |now| 0.008 * (1.0 + now / 60.0)));
         !found.growths.is_empty()
     };
     let found = (0..20).filter(leaks).count();
@@ -245,7 +245,7 @@ fn percentiles_are_those_of_the_record() {
     };
     let all = find(&figures, &figures.all_windows(), Search::WHOLE);
     let times = [Times { during: hist(400), usual: hist(8) }];
-    let found = Broken::of(&figures, all, &times).incidents.remove(0);
+    let found = RunIncidents::of(&figures, all, &times).incidents.remove(0);
     assert_eq!(found.during.p50_ns, Some(400 * MS));
     assert!(found.text.starts_with("request: p50 8.00 ms → 400 ms, 31 % failed, from 0:15"));
 }

@@ -28,7 +28,7 @@ const LONG_NS: f64 = 1e9;
 
 /// A window in which a step, or one tag of it, was worse.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Found {
+pub(super) struct IncidentWindow {
     pub(super) step: String,
     /// `key=value`.
     pub(super) tag: Option<String>,
@@ -46,9 +46,9 @@ pub(super) struct Found {
     pub(super) all: Vec<Ends>,
 }
 
-impl Found {
+impl IncidentWindow {
     /// Whether it is of the same step and tag.
-    fn is_of(&self, other: &Found) -> bool {
+    fn is_of(&self, other: &IncidentWindow) -> bool {
         self.measures == other.measures
     }
 
@@ -64,12 +64,12 @@ impl Found {
         self.to_the_end && self.kinds == [IncidentKind::Response]
     }
 
-    fn is_near(&self, other: &Found) -> bool {
+    fn is_near(&self, other: &IncidentWindow) -> bool {
         self.begin_ns <= other.end_ns.saturating_add(INCIDENT_ENDS_NS)
             && other.begin_ns <= self.end_ns.saturating_add(INCIDENT_ENDS_NS)
     }
 
-    fn overlaps(&self, other: &Found) -> bool {
+    fn overlaps(&self, other: &IncidentWindow) -> bool {
         self.begin_ns < other.end_ns && other.begin_ns < self.end_ns
     }
 }
@@ -80,9 +80,9 @@ pub(super) fn alpha(series: usize) -> f64 {
 }
 
 /// The incidents of a step: of tags where others of their key were not worse meanwhile, and of the step as a whole.
-pub(super) fn of_step(step: &Step, alpha: f64) -> Vec<Found> {
+pub(super) fn of_step(step: &Step, alpha: f64) -> Vec<IncidentWindow> {
     let whole = of_series(&step.series, None, alpha);
-    let by_tag: Vec<(&TagSeries, Vec<Found>)> = step
+    let by_tag: Vec<(&TagSeries, Vec<IncidentWindow>)> = step
         .parts
         .iter()
         .map(|part| {
@@ -90,27 +90,27 @@ pub(super) fn of_step(step: &Step, alpha: f64) -> Vec<Found> {
             (part, of_series(&part.series, Some(&tag), alpha))
         })
         .collect();
-    let mut own: Vec<Found> = Vec::new();
+    let mut own: Vec<IncidentWindow> = Vec::new();
     for (part, found) in &by_tag {
         let others =
             by_tag.iter().filter(|(other, _)| other.key == part.key && other.value != part.value);
-        let others: Vec<&Found> = others.flat_map(|(_, found)| found).collect();
+        let others: Vec<&IncidentWindow> = others.flat_map(|(_, found)| found).collect();
         let alone = found.iter().filter(|window| !others.iter().any(|o| o.overlaps(window)));
         // The same operations may have several tags.
-        let is_known = |window: &&Found| {
+        let is_known = |window: &&IncidentWindow| {
             own.iter().any(|known| known.is_of(window) && known.begin_ns == window.begin_ns)
         };
-        let new: Vec<Found> = alone.filter(|window| !is_known(window)).cloned().collect();
+        let new: Vec<IncidentWindow> = alone.filter(|window| !is_known(window)).cloned().collect();
         own.extend(new);
     }
     let of_all = whole.into_iter().filter(|window| !own.iter().any(|tag| tag.overlaps(window)));
-    let of_all: Vec<Found> = of_all.collect();
+    let of_all: Vec<IncidentWindow> = of_all.collect();
     of_all.into_iter().chain(own).collect()
 }
 
 /// What a series is worse in from when to when.
-fn of_series(series: &Series, tag: Option<&str>, alpha: f64) -> Vec<Found> {
-    let found = |kind, ends: Ends| Found {
+fn of_series(series: &Series, tag: Option<&str>, alpha: f64) -> Vec<IncidentWindow> {
+    let found = |kind, ends: Ends| IncidentWindow {
         step: series.step.clone(),
         tag: tag.map(str::to_owned),
         measures: series.measures.clone(),
@@ -122,7 +122,7 @@ fn of_series(series: &Series, tag: Option<&str>, alpha: f64) -> Vec<Found> {
         usual: Counts::default(),
         all: Vec::new(),
     };
-    let mut all: Vec<Found> = Vec::new();
+    let mut all: Vec<IncidentWindow> = Vec::new();
     let unanswered = more_hits(series, &series.silences(), alpha).into_iter();
     all.extend(unanswered.map(|ends| found(IncidentKind::Unanswered, ends)));
     let failed = more_hits(series, &series.failures(), alpha).into_iter();
@@ -135,8 +135,8 @@ fn of_series(series: &Series, tag: Option<&str>, alpha: f64) -> Vec<Found> {
 }
 
 /// The windows of a series with what is counted in and outside of them.
-fn counted(series: &Series, mut found: Vec<Found>) -> Vec<Found> {
-    let ends = |window: &Found| Ends { begin_ns: window.begin_ns, end_ns: window.end_ns };
+fn counted(series: &Series, mut found: Vec<IncidentWindow>) -> Vec<IncidentWindow> {
+    let ends = |window: &IncidentWindow| Ends { begin_ns: window.begin_ns, end_ns: window.end_ns };
     let all: Vec<Ends> = found.iter().map(ends).collect();
     let usual = series.counts_without(&all);
     for window in &mut found {
@@ -148,8 +148,8 @@ fn counted(series: &Series, mut found: Vec<Found>) -> Vec<Found> {
 }
 
 /// Windows that overlap or nearly do, as one each; what was found first is the clearest.
-fn joined(all: Vec<Found>) -> Vec<Found> {
-    let mut joined: Vec<Found> = Vec::new();
+fn joined(all: Vec<IncidentWindow>) -> Vec<IncidentWindow> {
+    let mut joined: Vec<IncidentWindow> = Vec::new();
     for mut window in all {
         while let Some(near) = joined.iter().position(|known| known.is_near(&window)) {
             let mut known = joined.remove(near);

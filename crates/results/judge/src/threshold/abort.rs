@@ -25,14 +25,14 @@ pub struct FailedLook {
 /// The thresholds of a run in progress that may end it.
 #[derive(Debug)]
 pub struct AbortWatch {
-    watched: Vec<Watched>,
+    watched: Vec<WatchedThreshold>,
     /// The kind of each measure, as in [`record::schema::MeasureInfo::kind`].
     kinds: Vec<String>,
 }
 
 /// One of them, and what its figure is of.
 #[derive(Debug)]
-struct Watched {
+struct WatchedThreshold {
     abort: Abort,
     figure: MeasureFigure,
     /// When the run, or the phase that it is of, begins and ends.
@@ -70,7 +70,7 @@ impl AbortWatch {
         let watched = aborts.iter().filter_map(|abort| {
             let figure = MeasureFigure::of(&nothing, &abort.threshold.figure)?;
             let phase = figure.phase.and_then(|phase| info.phases.get(phase));
-            Some(Watched {
+            Some(WatchedThreshold {
                 abort: abort.clone(),
                 figure,
                 start_ns: phase.map_or(0, |phase| phase.start_ns),
@@ -103,7 +103,7 @@ impl AbortWatch {
     }
 }
 
-impl Watched {
+impl WatchedThreshold {
     fn add(&mut self, row: &SeriesRow, measures: &[SecondOf<'_>], kinds: &[String]) {
         let mut slice = Slice { start_ns: row.start_ns, end_ns: row.end_ns, ..Slice::default() };
         for second in measures {

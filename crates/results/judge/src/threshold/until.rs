@@ -16,7 +16,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The figures of a run in progress that may end it, and when to look at them ([`stats::looks`]).
 #[derive(Debug)]
 pub struct UntilWatch {
-    watched: Vec<Watched>,
+    watched: Vec<WatchedFigure>,
     looks: Looks,
     /// Looks so far.
     looked: usize,
@@ -26,7 +26,7 @@ pub struct UntilWatch {
 
 /// One of the figures, and its times so far.
 #[derive(Debug)]
-struct Watched {
+struct WatchedFigure {
     wanted: PreciseFigure,
     figure: MeasureFigure,
     share: f64,
@@ -62,9 +62,9 @@ impl UntilWatch {
             let stretches = Stretches { seconds: 1, all: Vec::new() };
             let phase = figure.phase.and_then(|phase| info.phases.get(phase));
             let end_ns = phase.map_or(u64::MAX, |phase| phase.end_ns);
-            Some(Watched { wanted: wanted.clone(), figure, share, stretches, end_ns })
+            Some(WatchedFigure { wanted: wanted.clone(), figure, share, stretches, end_ns })
         });
-        let watched: Vec<Watched> = watched.collect();
+        let watched: Vec<WatchedFigure> = watched.collect();
         let phases = || watched.iter().filter_map(|one| info.phases.get(one.figure.phase?));
         let start_ns = phases().map(|phase| phase.start_ns).max().unwrap_or(0);
         let ends = || watched.iter().map(|one| one.end_ns.min(until.at_most_ns));
@@ -117,7 +117,7 @@ impl UntilWatch {
     }
 }
 
-impl Watched {
+impl WatchedFigure {
     fn add(&mut self, since_ns: u64, measures: &[SecondOf<'_>]) {
         let MeasureFigure { basis, measures: ref own, .. } = self.figure;
         let stretch = self.stretches.at(since_ns);

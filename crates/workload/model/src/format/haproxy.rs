@@ -19,11 +19,11 @@ const TIMERS: usize = 5;
 
 /// Whether a line has a client's port before a time in brackets, and five timers behind it.
 pub(super) fn looks(line: &[u8]) -> bool {
-    Parts::of(line).is_some()
+    LogLine::of(line).is_some()
 }
 
 /// A line in its parts.
-struct Parts<'a> {
+struct LogLine<'a> {
     /// Its address.
     client: &'a [u8],
     time: &'a [u8],
@@ -33,8 +33,8 @@ struct Parts<'a> {
     request: &'a [u8],
 }
 
-impl<'a> Parts<'a> {
-    fn of(line: &'a [u8]) -> Option<Parts<'a>> {
+impl<'a> LogLine<'a> {
+    fn of(line: &'a [u8]) -> Option<LogLine<'a>> {
         let line = line.trim_ascii_end();
         // A process in brackets, as of syslog, has no blank before it.
         let open = memchr::memmem::find(line, b" [")?;
@@ -48,7 +48,7 @@ impl<'a> Parts<'a> {
         // Headers that are captured stand in braces, and may have quotes; the request is last.
         let behind = line.strip_suffix(b"\"")?;
         let quote = memchr::memmem::rfind(behind, b" \"")?;
-        (is_http && quote > close).then_some(Parts {
+        (is_http && quote > close).then_some(LogLine {
             client,
             time: &line[open + 2..close],
             words,
@@ -78,7 +78,7 @@ fn is_time(text: &[u8]) -> bool {
 
 /// Takes a line apart. Its frontend, backend and server are parts of these names.
 pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, ProblemKind> {
-    let parts = Parts::of(line).ok_or(ProblemKind::Format)?;
+    let parts = LogLine::of(line).ok_or(ProblemKind::Format)?;
     let mut entry = Entry {
         time: Some(stamp(parts.time, Form::Common)?),
         address: Cow::Borrowed(parts.client),

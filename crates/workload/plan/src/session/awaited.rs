@@ -17,7 +17,7 @@ pub struct Expects(u64);
 
 /// The `expect`s that may follow at each instruction of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Awaited {
+pub struct AwaitedExpects {
     /// All `expect`s of the session, in its order.
     pcs: Vec<Pc>,
     /// By instruction: those that may follow until it begins, itself included. Empty: the session has none.
@@ -37,7 +37,7 @@ impl Expects {
     }
 }
 
-impl Awaited {
+impl AwaitedExpects {
     /// The `expect`s that may take what comes while a user is at `pc`, an instruction that has begun or has not.
     pub fn at(&self, pc: Pc, has_begun: bool) -> Expects {
         let sets = if has_begun { &self.after } else { &self.before };
@@ -54,25 +54,25 @@ impl Awaited {
 impl Session {
     /// The `expect`s that may follow at each instruction, before the next step that opens, closes or sends something
     /// on the connection that brings messages.
-    pub fn awaited(&self) -> Awaited {
+    pub fn awaited(&self) -> AwaitedExpects {
         let expects = (0..).zip(&self.ops).filter(|(_, op)| matches!(op, Op::Expect(_)));
         let pcs: Vec<Pc> = expects.map(|(pc, _)| pc).collect();
         if pcs.is_empty() {
-            return Awaited::default();
+            return AwaitedExpects::default();
         }
         let mut own = vec![0; self.ops.len()];
         for (place, &pc) in pcs.iter().enumerate() {
             own[pc as usize] = Expects::of(place).0;
         }
         let none = vec![0; self.ops.len()];
-        let mut awaited = Awaited { pcs, before: none.clone(), after: none };
+        let mut awaited = AwaitedExpects { pcs, before: none.clone(), after: none };
         // Loops and further attempts lead back: until nothing is added.
         while self.pass(&own, &mut awaited) {}
         awaited
     }
 
     /// Adds to each instruction what follows at those behind it. False: nothing was added.
-    fn pass(&self, own: &[u64], awaited: &mut Awaited) -> bool {
+    fn pass(&self, own: &[u64], awaited: &mut AwaitedExpects) -> bool {
         let mut has_grown = false;
         for (pc, op) in self.ops.iter().enumerate().rev() {
             let mut after = 0;

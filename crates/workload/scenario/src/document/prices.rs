@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::prices::{Item, Measured, Prices, System, Use};
+use plan::prices::{Item, Prices, System, TrafficKind, Use};
 use rust_decimal::Decimal;
 
 use crate::document::Source;
@@ -216,7 +216,7 @@ impl DocumentReader<'_> {
 
     /// A use of what a run in a lab measures, in place of an amount.
     fn measured_use(&mut self, map: &Map<'_>, node: &Node, price: &Price<'_>) -> Option<Use> {
-        let words = [("regions", Measured::ToRegions), ("users", Measured::ToUsers)];
+        let words = [("regions", TrafficKind::ToRegions), ("users", TrafficKind::ToUsers)];
         let measured = self.word(node, &words);
         if price.of_gigabyte().is_none() {
             let message = format!("`{}` is not paid by GB, which is what is measured", price.name);

@@ -572,7 +572,7 @@ fn sessions_without_an_expect_await_nothing() {
       reply: { when: { /re: ask } }
 ",
     );
-    assert_eq!(session.awaited(), plan::Awaited::default());
+    assert_eq!(session.awaited(), plan::AwaitedExpects::default());
 }
 
 #[test]

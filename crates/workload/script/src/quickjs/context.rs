@@ -17,8 +17,8 @@ use rquickjs::{
 };
 
 use super::bindings::{assignable, built_in, declared, is_class, refuse_big_integers, words};
-use super::failure::{LimitTexts, Thrown, thrown};
-use super::modules::{self, Found, Import, Names, PROBE, Texts, is_module, plain_name};
+use super::failure::{LimitTexts, ScriptException, thrown};
+use super::modules::{self, FoundImports, Import, Names, PROBE, Texts, is_module, plain_name};
 use super::state::{Look, State};
 use super::step::{self, STEP_FILE};
 use super::values::{from_js, to_js};
@@ -199,7 +199,7 @@ impl Context {
     ) -> std::result::Result<Vec<Import>, Fault> {
         let modules = || files.iter().filter(|file| is_module(file)).chain(imports);
         let texts = Texts::new(modules(), false);
-        let found = Rc::new(RefCell::new(Found::default()));
+        let found = Rc::new(RefCell::new(FoundImports::default()));
         self.runtime.set_loader(Names::new(&texts, &found), texts);
         self.state.begin_loading(LOADING_NS_MAX);
         let text = in_turn(modules());
@@ -417,16 +417,16 @@ impl Context {
         arguments: &[Value],
         surroundings: &mut Surroundings<'_>,
         read: impl Fn(&JsValue<'_>) -> Result<T>,
-    ) -> std::result::Result<T, Thrown> {
+    ) -> std::result::Result<T, ScriptException> {
         if self.is_stuck {
-            return Err(Thrown { message: PROMISES.to_owned(), place: None });
+            return Err(ScriptException { message: PROMISES.to_owned(), place: None });
         }
         self.state.begin(surroundings, self.limits.time_max_ns);
         let bytes: usize = arguments.iter().map(text_bytes).sum();
         let ahead_ns = COPIED_BYTE_NS * bytes as u64;
         if bytes > COPIED_BYTES && self.state.look(ahead_ns) != Look::Fits {
             let message = format!("RangeError: {}", self.named.too_much("arguments"));
-            return Err(Thrown { message, place: None });
+            return Err(ScriptException { message, place: None });
         }
         let found = self.context.with(|ctx| {
             let call = || {
@@ -449,14 +449,14 @@ impl Context {
     /// The end of a call, which may have left jobs of promises.
     fn leave<T>(
         &mut self,
-        found: std::result::Result<T, Thrown>,
+        found: std::result::Result<T, ScriptException>,
         since_ns: u64,
-    ) -> std::result::Result<T, Thrown> {
+    ) -> std::result::Result<T, ScriptException> {
         let has_left_jobs = self.has_left_jobs();
         self.calls += 1;
         self.used_ns += monotonic_ns().saturating_sub(since_ns);
         match has_left_jobs {
-            true => Err(Thrown { message: PROMISES.to_owned(), place: None }),
+            true => Err(ScriptException { message: PROMISES.to_owned(), place: None }),
             false => found,
         }
     }

@@ -9,7 +9,7 @@ use crate::calls::{Failure, Fault};
 const TEXT_CHARS_MAX: usize = 300;
 
 /// An exception that was thrown: its words, and the innermost place in one of some texts.
-pub(crate) struct Thrown {
+pub(crate) struct ScriptException {
     pub(crate) message: String,
     pub(crate) place: Option<Spot>,
 }
@@ -22,10 +22,10 @@ pub(crate) struct Spot {
     pub(crate) column: u32,
 }
 
-impl Thrown {
+impl ScriptException {
     /// As what happened in a call.
     pub(crate) fn in_call(self, called: &str) -> Failure {
-        let Thrown { message, place } = self;
+        let ScriptException { message, place } = self;
         Failure(match place {
             Some(Spot { file, line, column }) => {
                 format!("{called}: {message}, at {file}:{line}:{column}")
@@ -69,7 +69,7 @@ pub(crate) fn thrown(
     state: &State,
     limits: &LimitTexts,
     files: &[impl AsRef<str>],
-) -> Thrown {
+) -> ScriptException {
     let Error::Exception = error else {
         let message = match error {
             Error::Allocation => limits.memory.clone(),
@@ -79,7 +79,7 @@ pub(crate) fn thrown(
             Error::InvalidString(_) => "the text has a character of code 0".to_owned(),
             other => other.to_string(),
         };
-        return Thrown { message, place: None };
+        return ScriptException { message, place: None };
     };
     let value = ctx.catch();
     let exception = value.clone().into_object().and_then(Exception::from_object);
@@ -87,7 +87,7 @@ pub(crate) fn thrown(
     let place = stack.and_then(|stack| place_in(&stack, files));
     if state.exceeded() {
         let message = limits.time.clone();
-        return Thrown { message, place };
+        return ScriptException { message, place };
     }
     let message = match &exception {
         Some(exception) => described(exception, limits),
@@ -96,7 +96,7 @@ pub(crate) fn thrown(
         None => format!("it threw {}", shown(ctx, &value)),
     };
     let message = shortened(&message);
-    Thrown { message, place }
+    ScriptException { message, place }
 }
 
 fn described(exception: &Exception<'_>, limits: &LimitTexts) -> String {

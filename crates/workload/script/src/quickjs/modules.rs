@@ -113,7 +113,7 @@ impl Import {
 
 /// What a look at imports has found.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundImports {
     /// Imports of files whose texts are not there yet.
     pub(crate) missing: Vec<Import>,
     /// The import that leads nowhere, and why.
@@ -123,11 +123,11 @@ pub(crate) struct Found {
 /// Resolves imports, and notes what it finds.
 pub(crate) struct Names {
     texts: Texts,
-    found: Rc<RefCell<Found>>,
+    found: Rc<RefCell<FoundImports>>,
 }
 
 impl Names {
-    pub(crate) fn new(texts: &Texts, found: &Rc<RefCell<Found>>) -> Names {
+    pub(crate) fn new(texts: &Texts, found: &Rc<RefCell<FoundImports>>) -> Names {
         Names { texts: texts.clone(), found: Rc::clone(found) }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use lab::client::{Client, ClientError, Exec};
 use lab::folder::{self, Folder};
-use lab::launch::{self, LaunchError, Launched, Stay};
+use lab::launch::{self, LaunchError, LaunchedLab, Stay};
 use lab::{EmulatorRequest, LabFile, memory_granted, missing_programs};
 use scenario::document::Source;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -124,7 +124,7 @@ fn up(args: &LabFileArgs) -> Result<Exit, Failure> {
     written(writeln!(std::io::stdout(), "the lab `{name}` is up; `throng lab down {name}` ends it"))
 }
 
-fn bring_up(file: &File, stay: Stay) -> Result<Launched, Failure> {
+fn bring_up(file: &File, stay: Stay) -> Result<LaunchedLab, Failure> {
     require(file)?;
     let program = own_program()?;
     if folder::is_unprivileged() {

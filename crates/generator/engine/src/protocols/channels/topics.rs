@@ -12,7 +12,7 @@ use record::{Measurement, Outcome};
 
 use crate::channels::{ChannelEnd, EndKind, OutgoingMessage};
 use crate::conn::{NEVER, Stage};
-use crate::failures::Failed;
+use crate::failures::FailureReport;
 use crate::interpreter::Interpreter;
 use crate::messages::Delivery;
 use crate::protocols::channels::state::{Attempt, Unsent};
@@ -175,7 +175,7 @@ impl<'p> Interpreter<'p> {
         let number = user.number;
         let users = &self.users;
         let detail = || users.discreet(key, detail());
-        let failed = Failed::new(now_ns, measure, row.outcome, number);
+        let failed = FailureReport::new(now_ns, measure, row.outcome, number);
         self.recorder.explain(&failed, detail);
         self.recorder.happened(row);
     }
@@ -388,7 +388,7 @@ impl<'p> Interpreter<'p> {
         if let Some((measure, _)) = self.rejoin_op(slot, pc) {
             let users = &self.users;
             let detail = || users.discreet(key, detail());
-            let failed = Failed::new(now_ns, measure, outcome, users[key].number);
+            let failed = FailureReport::new(now_ns, measure, outcome, users[key].number);
             self.recorder.explain(&failed, detail);
         }
         self.record_rejoin(now_ns, slot, place, outcome);

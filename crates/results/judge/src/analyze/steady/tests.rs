@@ -1,6 +1,6 @@
 use stats::rng::{Purpose, Rng};
 
-use super::{Point, Settled, settle};
+use super::{Point, SettlingSlot, settle};
 
 /// Seeds of each series.
 const SEEDS: u64 = 20;
@@ -14,14 +14,14 @@ fn noisy(seconds: usize, seed: u64, course: impl Fn(f64) -> f64) -> Vec<Point> {
 }
 
 /// Where the series settles, by seed.
-fn settled(seconds: usize, course: impl Fn(f64) -> f64) -> Vec<Settled> {
+fn settled(seconds: usize, course: impl Fn(f64) -> f64) -> Vec<SettlingSlot> {
     (0..SEEDS).map(|seed| settle(noisy(seconds, seed, &course)).unwrap()).collect()
 }
 
 /// Most seeds have a cut within these seconds. The rule itself cuts more than is needed in one case of forty.
 #[track_caller]
-fn most_are_cut(name: &str, all: &[Settled], within: std::ops::RangeInclusive<usize>) {
-    let is_within = |settled: &&Settled| within.contains(&settled.from.unwrap_or(0));
+fn most_are_cut(name: &str, all: &[SettlingSlot], within: std::ops::RangeInclusive<usize>) {
+    let is_within = |settled: &&SettlingSlot| within.contains(&settled.from.unwrap_or(0));
     let count = all.iter().filter(is_within).count();
     assert!(count + 2 >= all.len(), "{name}: {all:?}");
 }
@@ -118,7 +118,7 @@ fn constants_are_steady_and_their_windows_are_seen() {
     let points = |of: fn(usize) -> f64| -> Vec<Point> {
         (0..60).map(|place| Point { place, value: of(place) }).collect()
     };
-    let steady = Some(Settled { from: None, is_late: false });
+    let steady = Some(SettlingSlot { from: None, is_late: false });
     assert_eq!(settle(points(|_| 7.0)), steady);
     assert_eq!(settle(points(|place| if place == 15 { 50.0 } else { 7.0 })), steady);
     let stepped = settle(points(|place| if place < 8 { 50.0 } else { 7.0 })).unwrap();

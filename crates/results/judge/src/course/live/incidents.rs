@@ -3,8 +3,8 @@
 //! A search takes the longer the more there is of a run, on the machine of the generator. So there is one every few seconds
 //! alone, in as many windows at most, however long the run is.
 
-use crate::figures::{Ended, Figures, Window, Windows};
-use crate::incidents::{Broken, Search};
+use crate::figures::{EndedOperations, Figures, Window, Windows};
+use crate::incidents::{RunIncidents, Search};
 
 /// Most windows of a measure. When there are more, each two become one.
 const WINDOWS_MAX: usize = Search::SO_FAR.slots_max;
@@ -21,18 +21,23 @@ pub(super) struct Incidents {
     by_measure: Vec<Vec<Window>>,
     /// Length of a window.
     length_s: usize,
-    broken: Broken,
+    broken: RunIncidents,
     /// When it was found, since the run's start.
     searched_ns: u64,
 }
 
 impl Incidents {
     pub(super) fn new() -> Incidents {
-        Incidents { by_measure: Vec::new(), length_s: 1, broken: Broken::default(), searched_ns: 0 }
+        Incidents {
+            by_measure: Vec::new(),
+            length_s: 1,
+            broken: RunIncidents::default(),
+            searched_ns: 0,
+        }
     }
 
     /// Adds operations of a measure.
-    pub(super) fn add(&mut self, measure: usize, ended: &Ended<'_>) {
+    pub(super) fn add(&mut self, measure: usize, ended: &EndedOperations<'_>) {
         if self.by_measure.len() <= measure {
             self.by_measure.resize(measure + 1, Vec::new());
         }
@@ -74,11 +79,11 @@ impl Incidents {
         self.searched_ns = now_ns;
         let by_measure = &self.by_measure;
         let windows = Windows { by_measure, length_s: self.length_s, count };
-        self.broken = Broken::so_far(figures, &windows);
+        self.broken = RunIncidents::so_far(figures, &windows);
     }
 
     /// What the last search found.
-    pub(super) fn so_far(&self) -> &Broken {
+    pub(super) fn so_far(&self) -> &RunIncidents {
         &self.broken
     }
 }
@@ -96,7 +101,7 @@ mod tests {
         times.record_n(1_000_000, 10);
         let seconds = 3 * WINDOWS_MAX;
         for second in 0..seconds {
-            let ended = Ended {
+            let ended = EndedOperations {
                 start_ns: second as u64 * SECOND_NS,
                 len_ns: SECOND_NS,
                 times: &times,

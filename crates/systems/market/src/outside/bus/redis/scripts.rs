@@ -159,12 +159,12 @@ impl Names {
 }
 
 /// A message around its number, which the script fills in.
-struct Parts {
+struct MessageParts {
     before: String,
     after: String,
 }
 
-impl Parts {
+impl MessageParts {
     fn new(game: GameId, update: Update, sent_at_ms: f64) -> Self {
         let text = json(&StampedUpdate::new(game, update, 0, sent_at_ms));
         let (before, after) =
@@ -227,7 +227,7 @@ pub(super) fn publish_state(
         Update::Distribution { pool, total, .. } => (pool.0.to_string(), total.to_string()),
         Update::Goal { .. } | Update::FullTime | Update::Settled { .. } => Default::default(),
     };
-    let Parts { before, after } = Parts::new(game, update, stamp.sent_at_ms);
+    let MessageParts { before, after } = MessageParts::new(game, update, stamp.sent_at_ms);
     let mut command = eval_with_common(STATE, &[names.game(game), names.claim(game)]);
     command
         .arg(stamp.seen)
@@ -258,7 +258,8 @@ pub(super) fn publish_event(
     let mut command = eval_with_common(EVENT, &[names.game(game)]);
     command.arg(stamp.seen).arg(seen_event).arg(number).arg(next.unwrap_or_default());
     for update in updates {
-        let Parts { before, after } = Parts::new(game, update.clone(), stamp.sent_at_ms);
+        let MessageParts { before, after } =
+            MessageParts::new(game, update.clone(), stamp.sent_at_ms);
         command.arg(before).arg(after);
     }
     command
@@ -293,7 +294,8 @@ mod tests {
     #[test]
     fn parts_make_the_message_that_the_memory_bus_makes() {
         let update = Update::Goal { side: Outcome::Home, score: Default::default() };
-        let Parts { before, after } = Parts::new(GameId(3), update.clone(), 1_786_000_000_000.125);
+        let MessageParts { before, after } =
+            MessageParts::new(GameId(3), update.clone(), 1_786_000_000_000.125);
         let expected = StampedUpdate::new(GameId(3), update, 17, 1_786_000_000_000.125).encode(0);
         assert_eq!(format!("{before}17{after}"), text_of(&expected));
     }
