@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use controller::Inputs;
+use controller::{CompiledPlan, Inputs, ScenarioText};
 use miette::{MietteDiagnostic, Severity as Level};
 use plan::Plan;
 use plan::probes::Probe;
@@ -245,6 +245,19 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
 pub(crate) struct CompiledScenario {
     pub(crate) plan: Plan,
     pub(crate) inputs: Inputs,
+}
+
+impl CompiledScenario {
+    /// The plan of a run, with the scenario that it was compiled from.
+    pub(crate) fn into_plan(self, text: &Text, overrides: Vec<(String, String)>) -> CompiledPlan {
+        let scenario = ScenarioText {
+            name: text.name.clone(),
+            text: text.text.clone(),
+            overrides,
+            inputs: self.inputs,
+        };
+        CompiledPlan { plan: self.plan, scenario }
+    }
 }
 
 /// Compiles a scenario and prints all its diagnostics. Files it names are relative to its directory.

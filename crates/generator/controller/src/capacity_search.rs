@@ -11,7 +11,6 @@ mod state;
 mod sweep;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use compare::capacity::search::{self, Next, WantedRun};
@@ -19,15 +18,15 @@ use compare::capacity::{Aim, Conclusion, Ending, Outcome, Trial, conclude, judge
 use compare::sweep::{SweepConclusion, conclude_sweep};
 use judge::JudgeError;
 use machine::clock::{Dilation, monotonic_ns};
-use plan::{Plan, Target};
+use plan::Target;
 use record::schema::{RunStatus, Summary};
-use record::{Durability, RecordError, Run};
-use workers::{ScenarioText, with_causes};
+use record::{RecordError, Run};
+use workers::with_causes;
 
 use crate::control::Interrupt;
 use crate::run::tick::Tick;
-use crate::run::{ConductError, Control, Machines, RecordSettings, RunRequest, conduct};
-use crate::surroundings::Surroundings;
+use crate::run::{ConductError, RunRequest, conduct};
+use crate::series::{CompiledPlan, SeriesSettings};
 use backlog::backlog_ns;
 pub use state::{Course, Search, SearchError};
 
@@ -41,25 +40,7 @@ const NAP: Duration = Duration::from_millis(50);
 pub struct CapacityRequest<'a> {
     /// New, or read from its directory.
     pub search: Search,
-    /// The program of built-in targets.
-    pub program: &'a Path,
-    /// Throng's version.
-    pub version: &'a str,
-    /// Run even if this machine cannot hold that many users.
-    pub force: bool,
-    /// The failures that the runs' records survive.
-    pub durability: Durability,
-    /// The lab that the runs take place in.
-    pub lab: Option<Arc<dyn Surroundings>>,
-    pub interrupt: Arc<Interrupt>,
-}
-
-/// A scenario with a load.
-#[derive(Debug)]
-pub struct LoadedPlan {
-    pub plan: Plan,
-    /// The scenario that the plan was compiled from.
-    pub scenario: ScenarioText,
+    pub series: SeriesSettings<'a>,
 }
 
 /// The progress of a search.
@@ -111,11 +92,10 @@ pub enum CapacityError {
 /// number of runs before it: runs with the same crowd would be no repetitions.
 pub fn search_capacity<E: From<CapacityError>>(
     request: CapacityRequest<'_>,
-    mut compile: impl FnMut(&[(String, String)]) -> Result<LoadedPlan, E>,
+    mut compile: impl FnMut(&[(String, String)]) -> Result<CompiledPlan, E>,
     mut on_progress: impl FnMut(CapacityProgress<'_>),
 ) -> Result<SearchResult, E> {
-    let CapacityRequest { mut search, program, version, force, durability, lab, interrupt } =
-        request;
+    let CapacityRequest { mut search, series } = request;
     let runs = search.directory.join(RUNS);
     search.trials.truncate(kept(&search));
     let begun_ns = monotonic_ns();
@@ -127,27 +107,20 @@ pub fn search_capacity<E: From<CapacityError>>(
             Ok(wanted) => wanted,
             Err(ending) => break ending,
         };
-        let LoadedPlan { plan, scenario } = compile(&settings(&search, load, is_longer, seed))?;
+        let compiled = compile(&settings(&search, load, is_longer, seed))?;
         let spent_ns = monotonic_ns().saturating_sub(begun_ns);
-        if spent_ns.saturating_add(plan.end_ns()) > search.time_max_ns {
+        if spent_ns.saturating_add(compiled.plan.end_ns()) > search.time_max_ns {
             break Ending::OutOfTime;
         }
         if let Some(backlog_ns) = backlog_ns {
-            recover(search.pause_ns, backlog_ns, &interrupt, &mut on_progress);
+            recover(search.pause_ns, backlog_ns, &series.interrupt, &mut on_progress);
         }
-        if interrupt.is_requested() {
+        if series.interrupt.is_requested() {
             break Ending::Interrupted;
         }
         let number = search.trials.len() + 1;
         on_progress(CapacityProgress::Begins { number, load });
-        let request = RunRequest {
-            plan,
-            scenario,
-            version,
-            machines: Machines { lab: lab.clone(), force, ..Machines::here(program) },
-            record: RecordSettings { runs: &runs, durability, allow_lost_workers: false },
-            control: Control { interrupt: Arc::clone(&interrupt), ..Control::default() },
-        };
+        let request = series.run(compiled, &runs);
         let Some(ended) = run_trial(&search.course, search.aim, load, request, &mut on_progress)?
         else {
             break Ending::Interrupted;

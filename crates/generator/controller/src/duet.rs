@@ -7,21 +7,18 @@ mod blocks;
 mod state;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use compare::CompareError;
 use compare::duet::{BlockFigures, BlockPair, Duet, DuetResult, Interleave};
 use machine::clock::monotonic_ns;
 use machine::thread::core_halves;
-use plan::Plan;
-use record::{Durability, RecordError, Run};
+use record::{RecordError, Run};
 use stats::rng::{Purpose, Rng};
-use workers::ScenarioText;
 
-use crate::control::{Interrupt, pause};
+use crate::control::pause;
 use crate::run::tick::Tick;
-use crate::surroundings::Surroundings;
+use crate::series::{CompiledPlan, SeriesSettings};
 use blocks::{Block, BlockError};
 
 pub use state::{BlockRecord, BlockRole, DUET_FILE, DuetState, DuetTarget};
@@ -35,7 +32,7 @@ const SELF_SEEDS: u64 = 1 << 32;
 
 /// Compiles the plan of a target with these overrides.
 pub type CompileTarget<'a> =
-    dyn Fn(&DuetTarget, &[(String, String)]) -> Result<(Plan, ScenarioText), CompileError> + 'a;
+    dyn Fn(&DuetTarget, &[(String, String)]) -> Result<CompiledPlan, CompileError> + 'a;
 
 /// Why the plan of a target was not compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,16 +54,8 @@ pub enum CompileError {
 pub struct DuetRequest<'a> {
     /// The duet's directory, which exists.
     pub directory: &'a Path,
-    /// The program that serves built-in targets, and that runs blocks at once.
-    pub program: &'a Path,
-    /// Throng's version.
-    pub version: &'a str,
-    /// Run even if this machine cannot hold that many users.
-    pub force: bool,
-    /// The failures that the runs' records survive.
-    pub durability: Durability,
-    /// The lab that the runs take place in.
-    pub lab: Option<Arc<dyn Surroundings>>,
+    /// Its program also runs blocks at once.
+    pub series: SeriesSettings<'a>,
     /// Pairs of the old target with itself, which come first.
     pub self_pairs: u64,
     /// Stop once it is decided.
@@ -77,8 +66,6 @@ pub struct DuetRequest<'a> {
     pub budget: Duration,
     /// The pause between two blocks.
     pub pause: Duration,
-    /// The user's request to end it.
-    pub interrupt: Arc<Interrupt>,
 }
 
 /// The progress of a duet.
@@ -276,7 +263,7 @@ impl Conductor<'_> {
     fn is_over(&self) -> bool {
         let taken_ns = monotonic_ns().saturating_sub(self.begun_ns);
         let left = self.request.budget.saturating_sub(Duration::from_nanos(taken_ns));
-        self.request.interrupt.is_requested() || left < Duration::from_nanos(self.longest_ns)
+        self.request.series.interrupt.is_requested() || left < Duration::from_nanos(self.longest_ns)
     }
 
     /// Makes one pair and adds it to what is known; `true`: the duet is to end.
@@ -312,7 +299,7 @@ impl Conductor<'_> {
                 watch(DuetProgress::Failed { why: &why });
                 match *failures {
                     FAILURES_MAX => Err(DuetError::Failing { why }),
-                    _ => Ok(!pause(&self.request.interrupt, self.request.pause)),
+                    _ => Ok(!pause(&self.request.series.interrupt, self.request.pause)),
                 }
             }
         }
@@ -345,7 +332,7 @@ impl Conductor<'_> {
             watch(DuetProgress::Block { pair: number, role });
             made.push(self.in_turn(&block(role), state, watch)?);
             // A pair that is complete counts, even if the end is requested during the pause behind it.
-            if !pause(&self.request.interrupt, self.request.pause) && made.len() < count {
+            if !pause(&self.request.series.interrupt, self.request.pause) && made.len() < count {
                 return Err(BlockError::Interrupted);
             }
         }
@@ -375,7 +362,7 @@ impl Conductor<'_> {
         }
         made.extend(self.on_halves(both.map(Some), state)?);
         // The pair is complete, whether the end is requested or not.
-        pause(&self.request.interrupt, self.request.pause);
+        pause(&self.request.series.interrupt, self.request.pause);
         Ok(made)
     }
 }

@@ -18,20 +18,18 @@ pub use order::{PlannedRun, order, time_ns};
 pub use state::{ExperimentState, RunRecord, RunStage, STATE_FILE};
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use machine::clock::monotonic_ns;
-use plan::Plan;
+use record::RecordError;
 use record::schema::{RunStatus, Summary};
-use record::{Durability, RecordError};
 use scenario::Experiment;
-use workers::{ScenarioText, hex_digest, with_causes};
+use workers::{hex_digest, with_causes};
 
-use crate::control::{self, Interrupt};
+use crate::control;
 use crate::run::tick::Tick;
-use crate::run::{ConductError, Conducted, Control, Machines, RecordSettings, RunRequest, conduct};
-use crate::surroundings::Surroundings;
+use crate::run::{ConductError, Conducted, conduct};
+use crate::series::{CompiledPlan, SeriesSettings};
 
 /// This number of consecutive failed runs ends the experiment: the next ones would fail as well.
 const FAILURES_MAX: u32 = 3;
@@ -46,17 +44,7 @@ pub struct ExperimentRequest<'a> {
     pub is_new: bool,
     /// The experiment's directory; it is created if it is missing.
     pub directory: &'a Path,
-    /// The program that serves built-in targets.
-    pub program: &'a Path,
-    /// Throng's version.
-    pub version: &'a str,
-    /// Run even if this machine cannot hold that many users.
-    pub force: bool,
-    /// The failures that the runs' records survive.
-    pub durability: Durability,
-    /// The lab that the runs take place in.
-    pub lab: Option<Arc<dyn Surroundings>>,
-    pub interrupt: Arc<Interrupt>,
+    pub series: SeriesSettings<'a>,
 }
 
 /// The progress of an experiment.
@@ -101,7 +89,7 @@ impl RunError {
 }
 
 /// Compiles the plan of a combination's overrides; the error says why it cannot.
-pub type Compile<'a> = dyn Fn(&[(String, String)]) -> Result<(Plan, ScenarioText), String> + 'a;
+pub type Compile<'a> = dyn Fn(&[(String, String)]) -> Result<CompiledPlan, String> + 'a;
 
 /// Makes the runs that are pending in `state`, and returns the new state.
 ///
@@ -140,7 +128,7 @@ impl Conductor<'_> {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.request.interrupt.is_requested()
+        self.request.series.interrupt.is_requested()
     }
 
     /// Takes runs that had ended when the process was killed before it could note them.
@@ -240,7 +228,7 @@ impl Conductor<'_> {
         let experiment = self.request.experiment;
         let hook = |command: &Option<String>| match command {
             Some(command) => {
-                let interrupt = &self.request.interrupt;
+                let interrupt = &self.request.series.interrupt;
                 hook::run(command, experiment, run, interrupt).map_err(|error| {
                     // Ctrl-C ends the command as well, since the terminal sends it to all of its processes.
                     match self.is_interrupted() {
@@ -251,28 +239,9 @@ impl Conductor<'_> {
             }
             None => Ok(()),
         };
-        let (plan, scenario) =
-            (self.compile)(&run.overrides(experiment)).map_err(RunError::failed)?;
+        let compiled = (self.compile)(&run.overrides(experiment)).map_err(RunError::failed)?;
         hook(&experiment.before)?;
-        let request = RunRequest {
-            plan,
-            scenario,
-            version: self.request.version,
-            machines: Machines {
-                lab: self.request.lab.clone(),
-                force: self.request.force,
-                ..Machines::here(self.request.program)
-            },
-            record: RecordSettings {
-                runs,
-                durability: self.request.durability,
-                allow_lost_workers: false,
-            },
-            control: Control {
-                interrupt: Arc::clone(&self.request.interrupt),
-                ..Control::default()
-            },
-        };
+        let request = self.request.series.run(compiled, runs);
         let conducted = conduct(request, &mut |tick| watch(Progress::Tick(tick)));
         let after = hook(&experiment.after);
         let conducted = conducted.map_err(|error| match error {
@@ -301,7 +270,7 @@ impl Conductor<'_> {
     /// Waits between two runs; `false`: the user requested the end.
     fn pause(&self) -> bool {
         let pause = Duration::from_nanos(self.request.experiment.pause_ns);
-        control::pause(&self.request.interrupt, pause)
+        control::pause(&self.request.series.interrupt, pause)
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `experiment` | many runs by a design, resumed after an interruption |
 //! | `duet` | two targets in pairs of runs, until it is decided which is slower |
 //! | `capacity_search` | run after run, to find the highest load that keeps the thresholds |
+//! | `series` | what the runs of a search, an experiment or a duet have in common |
 //! | `simulate` | a scenario in virtual time, as its server sees it |
 //! | `watch` | probes without a run |
 //! | `target` | a built-in target as a process |
@@ -20,6 +21,7 @@ pub mod experiment;
 pub mod names;
 mod run;
 mod secrets;
+mod series;
 pub mod simulate;
 mod surroundings;
 mod target;
@@ -28,7 +30,7 @@ mod testing;
 mod watch;
 
 pub use capacity_search::{
-    CapacityError, CapacityProgress, CapacityRequest, Course, LoadedPlan, Search, SearchConclusion,
+    CapacityError, CapacityProgress, CapacityRequest, Course, Search, SearchConclusion,
     SearchError, SearchResult, search_capacity,
 };
 pub use control::{Interrupt, PAUSED, Pause, RESUMED};
@@ -40,6 +42,7 @@ pub use run::{
     AttachRequest, ConductError, Conducted, Control, Machines, NetnsError, RecordSettings,
     RunRequest, TooSmall, TryRequest, attach, conduct, counted, try_user,
 };
+pub use series::{CompiledPlan, SeriesSettings};
 pub use surroundings::Surroundings;
 pub use target::{LISTENING, TargetError};
 pub use watch::{WatchError, WatchRequest, watch};

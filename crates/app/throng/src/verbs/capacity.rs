@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use compare::capacity::{Aim, Bounds, Ending, LONGER_TIMES};
 use controller::{
-    CapacityError, CapacityProgress, CapacityRequest, Course, LoadedPlan, ScenarioText, Search,
-    SearchConclusion, SearchError, SearchResult, search_capacity,
+    CapacityError, CapacityProgress, CapacityRequest, Course, Search, SearchConclusion,
+    SearchError, SearchResult, search_capacity,
 };
 use plan::{LoadSetting, Plan, Session};
 use report::{Page, Style};
@@ -47,23 +47,12 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let request = CapacityRequest {
         search,
-        program: &program,
-        version: env!("CARGO_PKG_VERSION"),
-        force: args.force,
-        durability: args.durable.durability(),
-        lab: crate::verbs::lab::surroundings()?,
-        interrupt: run::interrupt()?,
+        series: run::series_settings(&program, args.force, args.durable.durability())?,
     };
     let compile = |settings: &[(String, String)]| {
         let sets = [&sets[..], settings].concat();
-        let CompiledScenario { plan, inputs } = source::compile(&text, &sets)?;
-        let scenario = ScenarioText {
-            name: text.name.clone(),
-            text: text.text.clone(),
-            overrides: sets,
-            inputs,
-        };
-        Ok(LoadedPlan { plan, scenario })
+        let compiled = source::compile(&text, &sets)?;
+        Ok(compiled.into_plan(&text, sets))
     };
     let silent = args.quiet || args.json;
     let first = compile(&[])?.plan;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use compare::duet::{DuetResult, DuetSettings, Interleave};
 use compare::{Acceptance, Options, Primary, Time};
-use controller::ScenarioText;
+use controller::CompiledPlan;
 use controller::duet::{
     BlockRole, CompileError, DUET_FILE, DuetError, DuetProgress, DuetRequest, DuetState,
     DuetTarget, analyze_duet, conduct_duet,
@@ -22,7 +22,7 @@ use crate::full::Leniency;
 use crate::source::{self, CompiledScenario, Text};
 use crate::terminal::{self, View};
 use crate::verbs::experiment::{locked, refused};
-use crate::verbs::run::interrupt;
+use crate::verbs::run::series_settings;
 
 /// Directory in which the directories of duets are created.
 const DUETS: &str = "duets";
@@ -55,18 +55,13 @@ pub(crate) fn duet(args: &DuetArgs) -> Result<Exit, Failure> {
     };
     let request = DuetRequest {
         directory: &directory,
-        program: &program,
-        version: env!("CARGO_PKG_VERSION"),
-        force: args.force,
-        durability: args.durable.durability(),
-        lab: crate::verbs::lab::surroundings()?,
+        series: series_settings(&program, args.force, args.durable.durability())?,
         // They come first: a duet that has begun has those that it needs.
         self_pairs: if begun.is_some() { 0 } else { args.self_pairs },
         until_decided,
         pairs_max,
         budget: args.budget,
         pause: args.pause,
-        interrupt: interrupt()?,
     };
     let mut state = match begun {
         Some(state) if state.fits(opened.sources().each_ref().map(String::as_str)) => state,
@@ -131,7 +126,7 @@ impl OpenedDuet {
         &self,
         target: &DuetTarget,
         overrides: &[(String, String)],
-    ) -> Result<(Plan, ScenarioText), CompileError> {
+    ) -> Result<CompiledPlan, CompileError> {
         let place = usize::from(*target != self.targets[0]);
         let text = &self.texts[place];
         let mut now = vec![
@@ -139,24 +134,18 @@ impl OpenedDuet {
                 .map_err(|_| CompileError::Changed { what: file_in_words(target) })?,
         ];
         let (compiled, diagnostics) = source::try_compile(text, overrides);
-        let CompiledScenario { plan, inputs } = compiled.ok_or_else(|| {
+        let compiled = compiled.ok_or_else(|| {
             let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error);
             let messages: Vec<&str> = errors.map(|one| one.message.as_str()).collect();
             let why = format!("the scenario no longer compiles: {}", messages.join("; "));
             CompileError::Failed { why }
         })?;
         // Blocks that run at once read all of it themselves.
-        now.extend(inputs.digests());
+        now.extend(compiled.inputs.digests());
         if let Some(what) = changed_input(&self.inputs[place], &now) {
             return Err(CompileError::Changed { what });
         }
-        let scenario = ScenarioText {
-            name: text.name.clone(),
-            text: text.text.clone(),
-            overrides: overrides.to_vec(),
-            inputs,
-        };
-        Ok((plan, scenario))
+        Ok(compiled.into_plan(text, overrides.to_vec()))
     }
 }
 

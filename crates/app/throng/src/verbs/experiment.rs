@@ -18,7 +18,7 @@ use scenario::experiment::Table;
 use crate::args::ExperimentArgs;
 use crate::exit::{Exit, Failure, print_text};
 use crate::verbs::export::{cannot_create, write};
-use crate::verbs::run::interrupt;
+use crate::verbs::run::series_settings;
 use crate::{page, source, terminal};
 use open::RunnableExperiment;
 use progress::Watcher;
@@ -162,12 +162,7 @@ fn conduct(
         scenario: &opened.scenario.text,
         is_new,
         directory,
-        program: &program,
-        version: env!("CARGO_PKG_VERSION"),
-        force: args.force,
-        durability: args.durable.durability(),
-        lab: crate::verbs::lab::surroundings()?,
-        interrupt: interrupt()?,
+        series: series_settings(&program, args.force, args.durable.durability())?,
     };
     if is_new {
         let keep = |name: &str, text: &str| {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use controller::{
     ConductError, Conducted, Control, FleetError, Interrupt, Machines, NetnsError, Pause,
-    PoolError, RecordSettings, RunRequest, ScenarioText, WorkersError,
+    PoolError, RecordSettings, RunRequest, ScenarioText, SeriesSettings, WorkersError,
 };
-use record::RecordError;
 use record::schema::Verdict;
+use record::{Durability, RecordError};
 use report::{Page, VerdictText};
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
@@ -247,6 +247,22 @@ pub(crate) fn interrupt() -> Result<Arc<Interrupt>, Failure> {
     })
     .map_err(|error| Failure::new(Exit::System, error))?;
     Ok(interrupt)
+}
+
+/// The settings that the runs of a search, an experiment or a duet have in common.
+pub(crate) fn series_settings(
+    program: &Path,
+    force: bool,
+    durability: Durability,
+) -> Result<SeriesSettings<'_>, Failure> {
+    Ok(SeriesSettings {
+        program,
+        version: env!("CARGO_PKG_VERSION"),
+        force,
+        durability,
+        lab: crate::verbs::lab::surroundings()?,
+        interrupt: interrupt()?,
+    })
 }
 
 /// SIGUSR1 pauses arrivals, SIGUSR2 resumes them.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 use std::thread::ScopedJoinHandle;
 
 use machine::thread::{CoreSet, core_halves};
@@ -12,7 +11,7 @@ use workers::with_causes;
 
 use super::state::{BlockRecord, BlockRole, DuetState, RUNS};
 use super::{CompileError, Conductor, DuetProgress};
-use crate::run::{ConductError, Control, Machines, RecordSettings, RunRequest, conduct};
+use crate::run::{ConductError, conduct};
 
 /// A block to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,25 +72,9 @@ impl Conductor<'_> {
         state: &DuetState,
         watch: &mut dyn FnMut(DuetProgress<'_>),
     ) -> Result<BlockRecord, BlockError> {
-        let request = self.request;
-        let (plan, scenario) = (self.compile)(state.target(block.role), &block.overrides(state))?;
-        let runs = request.directory.join(RUNS);
-        let run = RunRequest {
-            plan,
-            scenario,
-            version: request.version,
-            machines: Machines {
-                lab: request.lab.clone(),
-                force: request.force,
-                ..Machines::here(request.program)
-            },
-            record: RecordSettings {
-                runs: &runs,
-                durability: request.durability,
-                allow_lost_workers: false,
-            },
-            control: Control { interrupt: Arc::clone(&request.interrupt), ..Control::default() },
-        };
+        let compiled = (self.compile)(state.target(block.role), &block.overrides(state))?;
+        let runs = self.request.directory.join(RUNS);
+        let run = self.request.series.run(compiled, &runs);
         let conducted = conduct(run, &mut |tick| watch(DuetProgress::Tick(tick)));
         let conducted = conducted.map_err(|error| match error {
             ConductError::Record(error) => BlockError::Record(error),
@@ -120,11 +103,12 @@ impl Conductor<'_> {
         let halves =
             halves.ok_or_else(|| BlockError::failed("one core cannot be divided".to_owned()))?;
         self.check_unchanged(&blocks, state)?;
+        let series = &self.request.series;
         let place = ProcessPlace {
-            program: self.request.program,
+            program: series.program,
             directory: self.request.directory,
-            force: self.request.force,
-            durability: self.request.durability,
+            force: series.force,
+            durability: series.durability,
         };
         let made: Vec<Result<BlockRecord, BlockError>> = std::thread::scope(|scope| {
             let both = blocks.into_iter().zip(halves);
@@ -138,7 +122,7 @@ impl Conductor<'_> {
             let panicked = |_| Err(BlockError::failed("its thread panicked".to_owned()));
             joined.map(|ended| ended.unwrap_or_else(panicked)).collect()
         });
-        if self.request.interrupt.is_requested() {
+        if series.interrupt.is_requested() {
             return Err(BlockError::Interrupted);
         }
         // Their processes have read the scenarios after they were checked.

@@ -1,5 +1,8 @@
+use std::sync::Arc;
+
 use compare::duet::DuetSettings;
 use compare::{Options, Primary, Time};
+use record::Durability;
 use testkit::runs::made::Made;
 
 use super::BlockRole::{New, Old, SelfFirst, SelfSecond};
@@ -78,17 +81,19 @@ fn conducted(
 ) -> (Result<DuetResult, DuetError>, Vec<String>) {
     let request = DuetRequest {
         directory: folder,
-        program: Path::new("nowhere"),
-        version: "0.0.0",
-        force: false,
-        durability: Durability::Process,
-        lab: None,
+        series: SeriesSettings {
+            program: Path::new("nowhere"),
+            version: "0.0.0",
+            force: false,
+            durability: Durability::Process,
+            lab: None,
+            interrupt: Arc::default(),
+        },
         self_pairs: 0,
         until_decided: true,
         pairs_max: 100,
         budget: Duration::MAX,
         pause: Duration::ZERO,
-        interrupt: Arc::default(),
     };
     let mut seen = Vec::new();
     let result = conduct_duet(&request, &mut state(Interleave::Abba), compile, &mut |progress| {

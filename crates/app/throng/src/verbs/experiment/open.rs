@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::Path;
 
-use controller::ScenarioText;
+use controller::CompiledPlan;
 use controller::experiment::{ExperimentState, PlannedRun, order, time_ns};
 use miette::MietteDiagnostic;
 use plan::Plan;
@@ -105,28 +105,19 @@ impl RunnableExperiment {
     }
 
     /// A plan for these overrides, each of which was tried before.
-    pub(super) fn compile(
-        &self,
-        overrides: &[(String, String)],
-    ) -> Result<(Plan, ScenarioText), String> {
+    pub(super) fn compile(&self, overrides: &[(String, String)]) -> Result<CompiledPlan, String> {
         let (compiled, diagnostics) = source::try_compile(&self.scenario, overrides);
-        let CompiledScenario { plan, inputs } = compiled.ok_or_else(|| {
+        let compiled = compiled.ok_or_else(|| {
             let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
             let messages: Vec<&str> = errors.map(|d| d.message.as_str()).collect();
             format!("the scenario no longer compiles: {}", messages.join("; "))
         })?;
-        for (what, digest) in inputs.digests() {
+        for (what, digest) in compiled.inputs.digests() {
             if self.inputs.get(&what) != Some(&digest) {
                 return Err(format!("{what} has changed since the experiment started"));
             }
         }
-        let scenario = ScenarioText {
-            name: self.scenario.name.clone(),
-            text: self.scenario.text.clone(),
-            overrides: overrides.to_vec(),
-            inputs,
-        };
-        Ok((plan, scenario))
+        Ok(compiled.into_plan(&self.scenario, overrides.to_vec()))
     }
 
     /// Tries each level without the other factors, so that what is wrong is reported of the level that
