@@ -50,7 +50,7 @@ export type ErrorSample = {
   detail?: string | null;
   /** The number of the user. */
   user: number;
-  /** What went wrong, in words. */
+  /** The failure in words. */
   text: string;
   /**
    * The request's method and path, without its query, such as `GET /cart`; what was computed or drawn for it is `…`.
@@ -110,7 +110,7 @@ export type Failure = {
   samples: Array<ErrorSample>;
 };
 
-/** What failed. */
+/** The failures of a run. */
 export type Failures = {
   /** The most frequent first. */
   list: Array<Failure>;
@@ -191,7 +191,7 @@ export type Highlight = {
   to_s: number | null;
 };
 
-/** What a time stands out for. */
+/** The reason why a time stands out. */
 export type HighlightKind = 'pause' | 'fault' | 'incident';
 
 /** A step within some time. */
@@ -439,7 +439,7 @@ export type RunIncident = {
   usual: IncidentFigures;
   /** The step in the window. */
   during: IncidentFigures;
-  /** What else began, ended or was at its limit then, in words, the nearest first. */
+  /** Whatever else began, ended or was at its limit then, in words, the nearest first. */
   beside: Array<string>;
   /** The incident in one sentence: "checkout: p50 8 ms → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273)". */
   text: string;

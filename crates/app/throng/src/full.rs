@@ -1,4 +1,4 @@
-//! What all of the program calls of the crates that only the whole program has.
+//! Calls of the crates that only the whole program has.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use convert::tsung;

@@ -41,7 +41,7 @@ pub(crate) struct WrittenPage {
 pub(crate) struct AfterRun {
     /// The run over time; `None` if it could not be read.
     pub(crate) course: Option<Course>,
-    /// Its page; `None` in a program that was built without pages.
+    /// The page of the run; `None` in a program that was built without pages.
     pub(crate) page: Option<WrittenPage>,
 }
 

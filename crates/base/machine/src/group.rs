@@ -42,7 +42,7 @@ impl Cpus {
     }
 }
 
-/// What processes have read from disks and written to them.
+/// Bytes that processes have read from disks and written to them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiskBytes {
     /// Bytes read.
@@ -129,8 +129,8 @@ impl Group {
         })
     }
 
-    /// What its processes have read from disks and written to them so far: those that run, as what others did is gone
-    /// with them. `None`: none of them may be looked at.
+    /// The bytes that its processes have read from disks and written to them so far: those that run, as the account of
+    /// others is gone with them. `None`: none of them may be looked at.
     pub fn disk(&self) -> Option<DiskBytes> {
         let list =
             self.folders.iter().find_map(|folder| text(&folder.join("cgroup.procs")).ok())?;

@@ -168,7 +168,7 @@ impl Run {
     }
 
     /// Passes on failures by step, kind and detail, interval by interval; none if the file is missing, as in older records.
-    /// Of a run in progress or a killed one, up to its last checkpoint.
+    /// The rows of a run in progress or a killed one end with its last checkpoint.
     ///
     /// # Errors
     /// The file cannot be read or is damaged elsewhere than in an incomplete last line.

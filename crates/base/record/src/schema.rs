@@ -232,7 +232,7 @@ pub struct MeasureInfo {
 pub struct MetricInfo {
     /// Unique among the metrics and measures.
     pub name: String,
-    /// What the numbers are, and so how they are added up.
+    /// The kind of the numbers, and so how they are added up.
     pub kind: MetricKind,
     /// Behind the numbers, for people; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -250,7 +250,7 @@ pub struct MetricRow {
     pub phase: u32,
     /// Index into `RunInfo::metrics`.
     pub metric: u16,
-    /// What was recorded.
+    /// The recorded numbers.
     pub values: MetricValues,
 }
 
@@ -304,7 +304,7 @@ pub struct PhaseInfo {
     /// Sessions that the users of a closed phase begin, each as often as it does; `None`: as many as there is time for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_planned: Option<u64>,
-    /// Of populations side by side: the number of users of a closed one changes in it.
+    /// True if populations stand side by side, and the number of users of a closed one changes in the phase.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub users_vary: bool,
 }

@@ -146,7 +146,7 @@ pub fn read(path: &Path) -> Result<Option<String>, RecordError> {
     }
 }
 
-/// What was opened or read; `None`: there is no such file.
+/// The file that was opened, or its contents; `None`: there is no such file.
 pub(crate) fn if_there<T>(path: &Path, opened: io::Result<T>) -> Result<Option<T>, RecordError> {
     match opened {
         Ok(opened) => Ok(Some(opened)),

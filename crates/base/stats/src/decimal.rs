@@ -33,7 +33,7 @@ impl Decimal {
         Decimal(millionths)
     }
 
-    /// Its millionths.
+    /// The number in millionths.
     pub fn millionths(self) -> i128 {
         self.0
     }

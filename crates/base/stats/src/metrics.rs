@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::decimal::Decimal;
 use crate::hist::LogHistogram;
 
-/// What the numbers of a metric are, and so how they are added up.
+/// The kind of a metric's numbers, and so how they are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricKind {
@@ -59,17 +59,17 @@ pub enum MetricStat {
     Quantile(f64),
 }
 
-/// What was recorded of a metric.
+/// The recorded numbers of a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricValues {
-    /// Of a counter.
+    /// The sum of a counter.
     Counter(Counter),
-    /// Of a gauge; `None`: nothing yet.
+    /// The number of a gauge; `None`: there is none yet.
     Gauge(Option<Gauge>),
-    /// Of a share.
+    /// The hits of a share.
     Share(Share),
-    /// Of a quantity.
+    /// The distribution of a quantity.
     Quantity(Quantities),
 }
 
@@ -89,7 +89,7 @@ pub struct Gauge {
     pub count: u64,
     /// When it was recorded last.
     pub at_ns: u64,
-    /// What it was then.
+    /// The number at that time.
     pub last: Decimal,
     /// The least that it was.
     pub min: Decimal,

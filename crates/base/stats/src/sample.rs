@@ -24,7 +24,7 @@ pub struct Sample {
     below: Vec<u64>,
 }
 
-/// What no sample is made of.
+/// Why numbers make no sample.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SampleError {
     /// No number at all.
@@ -33,9 +33,9 @@ pub enum SampleError {
     /// NaN or an infinity.
     #[error("number {place} of the sample is {value}, which cannot be put in order with others")]
     NotFinite {
-        /// Its place among those given, from 1.
+        /// The place of the number among those given, from 1.
         place: usize,
-        /// What it is.
+        /// The number itself.
         value: f64,
     },
     /// More numbers than can be counted.
@@ -49,11 +49,11 @@ const COUNT_MAX: u64 = 1 << 53;
 /// Which of a bin's numbers stands for all that were counted in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
-    /// Its lowest number.
+    /// The lowest number of the bin.
     Lowest,
     /// Halfway between lowest and highest.
     Middle,
-    /// Its highest number.
+    /// The highest number of the bin.
     Highest,
 }
 
@@ -105,7 +105,7 @@ impl Sample {
         Ok(Sample { values, below })
     }
 
-    /// What the histogram counted, each number moved to this place of its bin.
+    /// The numbers that the histogram counted, each moved to this place of its bin.
     ///
     /// Two histograms have the same bins, so that numbers of one bin become ties.
     ///

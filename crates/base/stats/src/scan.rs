@@ -85,7 +85,7 @@ pub struct Count {
 pub struct Load<'s> {
     /// The load by second; none is negative.
     pub by_second: &'s [f64],
-    /// Of how many Poisson numbers each of them is the mean, which says how well it is known; infinite: exactly.
+    /// The number of Poisson numbers that each of them is the mean of, which says how well it is known; infinite: exactly.
     pub numbers: f64,
 }
 
@@ -96,7 +96,7 @@ impl Load<'_> {
     }
 }
 
-/// What counts as a window.
+/// The limits of a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
     /// The probability with which chance may make any window of the series.

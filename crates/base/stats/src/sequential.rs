@@ -122,7 +122,7 @@ impl PairedDifferences {
         self.log_capital(shift, Direction::Below) >= threshold(confidence)
     }
 
-    /// What is certain now of a shift, if one of `matters` and more does. A shift that is certain but small is
+    /// The decision on a shift that is certain now, if one of `matters` and more does. A shift that is certain but small is
     /// [`Decision::Within`] once that is certain, too.
     ///
     /// # Panics
@@ -202,7 +202,7 @@ fn mean_of_logs(logs: &[f64]) -> f64 {
     most + (sum / logs.len() as f64).ln()
 }
 
-/// What is known of a shift at a look.
+/// The decision on a shift at a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The shift is above 0, and its estimate is as large as what matters.

@@ -39,7 +39,7 @@ pub type CompileTarget<'a> =
 pub enum CompileError {
     /// A file or a variable that the duet was begun with is another one now.
     Changed {
-        /// What it is, in words.
+        /// The file or variable in words.
         what: String,
     },
     /// The scenario does not compile.
@@ -54,7 +54,7 @@ pub enum CompileError {
 pub struct DuetRequest<'a> {
     /// The duet's directory, which exists.
     pub directory: &'a Path,
-    /// Its program also runs blocks at once.
+    /// The settings of its runs. The program also runs blocks at once.
     pub series: SeriesSettings<'a>,
     /// Pairs of the old target with itself, which come first.
     pub self_pairs: u64,
@@ -75,7 +75,7 @@ pub enum DuetProgress<'a> {
     Block {
         /// Number of the pair, from 1.
         pair: u64,
-        /// Its role.
+        /// The role of the block.
         role: BlockRole,
     },
     /// A second of it.
@@ -127,7 +127,7 @@ pub fn conduct_duet(
     Ok(known.result(state, request.directory))
 }
 
-/// What the runs in the directory of a duet say.
+/// Computes the result from the runs in the directory of a duet.
 ///
 /// # Errors
 /// A run cannot be read.

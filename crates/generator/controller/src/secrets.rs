@@ -20,7 +20,7 @@ fn is_secret(name: &str, value: &str) -> bool {
     !scenario::PROXY_VARIABLES.contains(&name) || value.contains('@')
 }
 
-/// What is hidden, and how.
+/// The texts that are hidden, and how.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Secrets {
     /// Values and their replacements, the longest first: one may contain another.

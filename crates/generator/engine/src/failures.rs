@@ -66,7 +66,7 @@ pub struct Sample {
     /// As in [`ErrorCount::detail`].
     pub detail: Option<String>,
     pub user: u64,
-    /// What went wrong, in words.
+    /// The failure in words.
     pub text: String,
     /// Method and path.
     pub request: Option<String>,
@@ -100,7 +100,7 @@ impl FailureReport<'static> {
     }
 }
 
-/// What failures have in common that count as one.
+/// The features that failures have in common which count as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ErrorKey {
     measure: MeasureId,

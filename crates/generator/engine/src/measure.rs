@@ -222,7 +222,7 @@ pub(crate) struct Recorder {
     pub(crate) failures: Failures,
     endings: BTreeMap<Ending, u64>,
     own_work: BTreeMap<(WorkPlace, WorkKind), WorkTimes>,
-    /// What was recorded of each metric in the interval.
+    /// The numbers of each metric in the interval.
     metrics: Vec<MetricValues>,
     pub(crate) session_times: SessionTimes,
     /// The steps that are no operations, as endings name them, by session and instruction.

@@ -96,7 +96,7 @@ impl<'a> ReceivedMessage<'a> {
         ReceivedMessage { body, label, ..*self }
     }
 
-    /// What a sample of a failure shows of it.
+    /// The part that a sample of a failure shows.
     pub(crate) fn answer(&self) -> Answer<'a> {
         Answer { head: self.head, body: self.body, is_decoded: self.is_decoded }
     }

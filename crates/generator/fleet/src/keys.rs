@@ -131,9 +131,9 @@ pub(crate) enum Purpose {
     Drain,
     Handover,
     Rows,
-    /// What is sent in the course of a run.
+    /// A message in the course of a run.
     Message,
-    /// What an agent says of itself.
+    /// The description that an agent gives of itself.
     Card,
 }
 

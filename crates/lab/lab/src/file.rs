@@ -52,7 +52,7 @@ pub struct LabFile {
     pub regions: Vec<String>,
     /// Those of them that are only users behind an access link.
     pub access: Vec<AccessRegion>,
-    /// Where each region is.
+    /// The location of each region.
     pub locations: Vec<Location>,
     /// From region a to region b at a · regions + b, in emulated time.
     pub links: Vec<Link>,
@@ -139,7 +139,7 @@ pub struct AccessRegion {
     pub of: usize,
 }
 
-/// Where a region is, by codes of the file's own.
+/// The location of a region, by codes of the file's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Location {
     /// Such as `europe`; `None`: unknown.
@@ -185,9 +185,9 @@ pub struct Price {
 /// Prices of what hosts send, for an amount.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrafficPrices {
-    /// Of what goes to hosts of other regions.
+    /// The price of traffic to hosts of other regions.
     pub regions: Option<Price>,
-    /// Of what goes to users.
+    /// The price of traffic to users.
     pub users: Option<Price>,
 }
 
@@ -234,14 +234,14 @@ pub struct Service {
 pub struct Variable {
     /// The variable's name.
     pub name: String,
-    /// Its value in regions that have none of their own.
+    /// The value in regions that have none of their own.
     pub value: Template,
     /// Values in regions, by their numbers.
     pub in_regions: Vec<(usize, Template)>,
 }
 
 impl Variable {
-    /// Its value in a region.
+    /// The value in a region.
     pub fn value_in(&self, region: usize) -> &Template {
         let own = self.in_regions.iter().find(|(of, _)| *of == region);
         own.map_or(&self.value, |(_, value)| value)
@@ -345,7 +345,7 @@ pub enum Policy {
     Matchmaking(Matchmaking),
 }
 
-/// Where users of an entry of a geolocation policy are.
+/// The origin of the users that an entry of a geolocation policy is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// In a region, by number.

@@ -1,4 +1,4 @@
-//! What hosts and users of a lab have sent to each other, by the keys of hosts and by region: what traffic costs depends
+//! The traffic between hosts and users of a lab, by the keys of hosts and by region: what traffic costs depends
 //! on nothing else.
 
 use std::collections::{BTreeMap, HashMap};

@@ -92,7 +92,7 @@ pub enum Stay {
 /// A lab that has come up.
 #[derive(Debug)]
 pub struct LaunchedLab {
-    /// Its directory.
+    /// The directory of the lab.
     pub folder: Folder,
     /// The pipe whose end ends the lab.
     _input: Option<ChildStdin>,

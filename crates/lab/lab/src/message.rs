@@ -278,12 +278,12 @@ pub struct NetworkStatus {
     /// CPU time of the network, in seconds; `None`: it is not counted.
     #[serde(default)]
     pub cpu_s: Option<f64>,
-    /// What hosts and users have sent to each other; `None`: it is not counted, or too many have.
+    /// The traffic between hosts and users; `None`: it is not counted, or there are too many of them.
     #[serde(default)]
     pub flows: Option<Vec<FlowStatus>>,
 }
 
-/// What the hosts of one key and region, or its users, have sent to others.
+/// The traffic from the hosts of one key and region, or from its users, to others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowStatus {
     /// Key of the senders in the file; `None`: users.

@@ -40,7 +40,7 @@ const STEP_OF_PRECISION: f64 = 0.2;
 /// Digits of the load at which a limit is reached.
 const DIGITS_OF_CROSSING: i32 = 4;
 
-/// What a load is: the users that come and go in a second, or those that are present.
+/// The meaning of a load: the users that come and go in a second, or those that are present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aim {

@@ -54,7 +54,7 @@ impl Reading {
         }
     }
 
-    /// What happened at a place, before its share of the time.
+    /// The event at a place in words, before its share of the time.
     fn words(self, place: &str) -> String {
         match self {
             Reading::Busy => format!("cores of {place} were busy"),

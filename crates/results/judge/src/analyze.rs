@@ -197,14 +197,14 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
     Ok(analysis)
 }
 
-/// What broke within the analysed time.
+/// Incidents within the analysed time.
 struct AnalyzedIncidents {
     incidents: Vec<Incident>,
     /// Findings on the incidents, and on stalls, growth and groups of answers.
     findings: Vec<Finding>,
 }
 
-/// What broke between two moments. Stalls, growth and groups are those of the whole run.
+/// The incidents between two moments. Stalls, growth and groups are those of the whole run.
 fn incidents_between(
     run: &Run,
     start_ns: u64,

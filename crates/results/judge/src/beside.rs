@@ -1,4 +1,4 @@
-//! What else began, ended or was at its limit when an incident was.
+//! Events beside an incident: whatever else began, ended or was at its limit then.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ fn spans(figures: &Figures, begin_ns: u64, end_ns: u64) -> Vec<Beside> {
     beside.collect()
 }
 
-/// What happened at one moment.
+/// The events at single moments.
 fn events(figures: &Figures, begin_ns: u64, end_ns: u64) -> Vec<Beside> {
     let beside = figures.events.iter().filter_map(|event| {
         let what = match &event.what {

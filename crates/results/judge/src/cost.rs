@@ -64,7 +64,7 @@ pub struct Usage {
     pub user_hours: f64,
 }
 
-/// What the hosts of a system sent during a run.
+/// The traffic from the hosts of a system during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
     /// To the system's hosts of other regions, in bytes.

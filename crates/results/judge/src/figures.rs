@@ -94,7 +94,7 @@ pub struct Figures {
     pub(crate) lag_moves: Vec<KnownMoves>,
     /// Cells by phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
-    /// What was recorded of the scenario's own metrics.
+    /// The recorded numbers of the scenario's own metrics.
     metrics: Metrics,
     /// How long sessions took, by phase; empty unless a threshold needed it.
     session_times: Vec<SessionTimes>,

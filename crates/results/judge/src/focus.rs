@@ -42,7 +42,7 @@ impl Focus<'_> {
         &self.measure.name
     }
 
-    /// Its response times; `None`: nothing was answered or waited for.
+    /// The response times of the step; `None`: nothing was answered or waited for.
     pub fn totals(&self) -> Option<StepTotals> {
         step_totals(self.measure)
     }

@@ -37,7 +37,7 @@ pub(crate) struct Beside {
     pub(crate) text: String,
 }
 
-/// What broke in a run, and when.
+/// The incidents of a run, and stalls and growth of single steps.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunIncidents {
     /// The gravest first.
@@ -101,7 +101,7 @@ impl RunIncidents {
         Ok(RunIncidents::of(figures, all, &times))
     }
 
-    /// What was found, in words, with the times of as many windows as they were read of.
+    /// The windows in words, with the times of as many of them as they were read of.
     fn of(figures: &Figures, all: RunWindows, times: &[Times]) -> RunIncidents {
         let windows = all.windows.iter().enumerate();
         let mut incidents: Vec<Incident> =

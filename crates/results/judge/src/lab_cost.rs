@@ -1,4 +1,4 @@
-//! What the lab's hosts cost during a run.
+//! The cost of the lab's hosts during a run.
 
 use std::collections::BTreeMap;
 

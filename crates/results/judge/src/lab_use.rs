@@ -61,13 +61,13 @@ pub(crate) fn cost(figures: &Figures) -> Option<f64> {
     costs.into_iter().flatten().reduce(Money::saturating_add)?.to_f64()
 }
 
-/// What a system's hosts sent, in bytes.
+/// The traffic from a system's hosts, in bytes.
 struct SentBytes {
     to_regions: u64,
     to_users: u64,
 }
 
-/// What the hosts of these keys sent to each other and to users; no keys: all hosts.
+/// The traffic from the hosts of these keys to each other and to users; no keys: all hosts.
 fn sent(flows: &[HostFlow], hosts: &[String]) -> SentBytes {
     let is_own = |key: &String| hosts.is_empty() || hosts.contains(key);
     let mut sent = SentBytes { to_regions: 0, to_users: 0 };
@@ -83,8 +83,8 @@ fn sent(flows: &[HostFlow], hosts: &[String]) -> SentBytes {
     sent
 }
 
-/// What the hosts of a system sent in a run, by their keys in the lab's file, or all hosts if none is given; `None`: it was not
-/// counted.
+/// The traffic from the hosts of a system in a run, by their keys in the lab's file, or all hosts if none is given;
+/// `None`: it was not counted.
 pub fn traffic(figures: &Figures, hosts: &[String]) -> Option<Traffic> {
     let mut reported = figures.events.iter().rev();
     let flows = reported.find_map(|event| match &event.what {

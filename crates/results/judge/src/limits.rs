@@ -153,7 +153,7 @@ pub const SATURATED_FIRST_SHARE_MAX: f64 = 1.0 / 6.0;
 pub const SATURATED_CONFIDENCE: f64 = 0.99;
 /// … or by this many standard deviations of the counts, if these were as random as Poisson's.
 pub const SATURATED_Z: f64 = 5.0;
-/// Where the responses of the beginning explain a backlog, it has to grow so in each half of a time of this many windows a
+/// A backlog that the responses of the beginning explain has to grow so in each half of a time of this many windows a
 /// half at least, by Student's t.
 pub const SATURATED_STEADY_WINDOWS_MIN: usize = 5;
 /// Requests that wait at the end of the run are backlog if they have waited for no longer than this share of the answers took:
@@ -262,7 +262,7 @@ pub const INCIDENT_LOAD_S: u64 = 9;
 pub const INCIDENTS_MAX: usize = 100;
 /// Most incidents that get a finding of their own.
 pub const INCIDENT_FINDINGS_MAX: usize = 8;
-/// What happened this long before or after an incident began or ended is named beside it, in nanoseconds …
+/// An event this long before or after an incident began or ended is named beside it, in nanoseconds …
 pub const BESIDE_NS: u64 = 5_000_000_000;
 /// … of which this many at most.
 pub const BESIDE_MAX: usize = 6;

@@ -129,7 +129,7 @@ pub struct RunMeters {
     /// Cost, where there is a price list.
     #[serde(skip)]
     pub cost: Option<(Cost, Usage)>,
-    /// What the hosts of its lab used.
+    /// The resources that the hosts of its lab used.
     #[serde(skip)]
     pub hosts: Vec<HostResources>,
 }

@@ -1,4 +1,4 @@
-//! What the loops report of a second of a run in progress.
+//! A second of a run in progress, as the loops report it.
 
 use stats::hist::LogHistogram;
 

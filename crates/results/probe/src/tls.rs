@@ -1,4 +1,4 @@
-//! What errors of TLS say.
+//! Errors of TLS in words.
 
 /// Plain words for errors that the TLS library calls by names of its code.
 const WORDS: &[(&str, &str)] = &[

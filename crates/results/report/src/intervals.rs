@@ -52,7 +52,7 @@ pub(crate) fn of_threshold(result: &ThresholdResult, style: Style) -> String {
 /// The intervals of a run as they are shown, and in words what has none.
 pub(crate) struct ShownIntervals<'a> {
     pub(crate) rows: Vec<IntervalRow<'a>>,
-    /// What is not determined, and why.
+    /// The intervals that are not determined, and why.
     pub(crate) missing: Vec<String>,
 }
 

@@ -107,7 +107,7 @@ fn input_cells(input: &InputValue) -> Vec<(Option<Tone>, String)> {
     ]
 }
 
-/// What each host used.
+/// The resources that each host used.
 fn hosts(hosts: &[HostResources]) -> Table {
     let header = ["host", "CPU", "of cores", "memory", "sent", "received", "read", "written"];
     let mut table = Table::new(&header);

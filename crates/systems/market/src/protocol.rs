@@ -39,7 +39,7 @@ pub(crate) struct Request<'a> {
     pub(crate) pool: Option<Cow<'a, str>>,
     pub(crate) option: Option<Cow<'a, str>>,
     pub(crate) amount: Option<u64>,
-    /// Of an event.
+    /// The number of an event.
     pub(crate) number: Option<u64>,
     /// Text of a question.
     pub(crate) question: Option<Cow<'a, str>>,

@@ -1,4 +1,4 @@
-//! What users do with questions of their own and with friends, and administrators with events: operations of a
+//! Questions of users, their friends, and events of administrators: operations of a
 //! connection.
 
 use std::borrow::Cow;
@@ -266,7 +266,7 @@ pub(crate) async fn friends(state: &MarketState, user: &User) -> Result<Reply, R
     Ok(Reply::Friends { friends })
 }
 
-/// What the user's friends predicted in an open pool: a game's, or that of a question which the user sees.
+/// The predictions of the user's friends in an open pool: a game's, or that of a question which the user sees.
 pub(crate) async fn friends_predictions(
     state: &MarketState,
     user: &User,

@@ -41,7 +41,7 @@ pub(crate) struct Question {
     /// The game that it is about.
     pub(crate) about: GameId,
     pub(crate) text: String,
-    /// Its answers: those of [`Outcome::Home`] and of [`Outcome::Away`]. [`Outcome::None`] is no answer; a pool that is
+    /// The answers: those of [`Outcome::Home`] and of [`Outcome::Away`]. [`Outcome::None`] is no answer; a pool that is
     /// settled by it pays everyone back.
     pub(crate) answers: [String; 2],
     pub(crate) asker: Asker,
@@ -94,7 +94,7 @@ pub(crate) enum Viewers {
     Friends,
 }
 
-/// What became of a question.
+/// The outcome of asking a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AskResult {
     /// This pool has it.
@@ -103,7 +103,7 @@ pub(crate) enum AskResult {
     NoSlot,
     /// As many questions of its user are open as may be.
     TooMany,
-    /// Its rule asked after this event before.
+    /// The rule asked after this event before.
     AskedBefore,
     /// The event that would decide it is settled: whoever applied that event has not seen it.
     Late,

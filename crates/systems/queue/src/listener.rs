@@ -79,7 +79,7 @@ fn wake(waiters: &Waiters, payload: &str) {
     }
 }
 
-/// What the stored functions notify of.
+/// The events that the stored functions notify of.
 #[derive(Debug, PartialEq, Eq)]
 enum Notification {
     /// A message to a receiver, or to anybody.

@@ -1,4 +1,4 @@
-//! What single lines of a log request.
+//! Targets of the requests in single lines of a log.
 
 use std::collections::HashMap;
 

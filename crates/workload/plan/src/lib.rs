@@ -157,7 +157,7 @@ pub struct Plan {
     pub thresholds: Vec<Threshold>,
     /// Those of them that end the run as soon as they do not hold.
     pub aborts: Vec<Abort>,
-    /// What ends the run as soon as it is known.
+    /// The figures that end the run as soon as they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
     /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
@@ -183,8 +183,8 @@ pub struct Plan {
 pub struct Included {
     /// As the scenario names it, relative to its folder.
     pub name: String,
-    /// Where its text begins among all texts: the scenario's own comes first, and after each there is a line break.
-    /// Places of secrets are counted so.
+    /// The place where its text begins among all texts: the scenario's own comes first, and after each there is a line
+    /// break. Places of secrets are counted so.
     pub start: usize,
     /// As it was read.
     pub text: Arc<str>,

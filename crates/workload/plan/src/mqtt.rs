@@ -29,7 +29,7 @@ pub struct MqttOpen {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MqttAuthentication {
     pub method: String,
-    /// What comes with the introduction, and what answers each further packet of the server, in this order.
+    /// The data that come with the introduction, and those that answer each further packet of the server, in this order.
     pub data: Vec<Template>,
 }
 

@@ -50,11 +50,11 @@ pub struct Use {
     pub measured: Option<TrafficKind>,
 }
 
-/// What a run in a lab measures of a system's traffic.
+/// The traffic of a system that a run in a lab measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrafficKind {
-    /// What its hosts send to its hosts of other regions.
+    /// From its hosts to its hosts of other regions.
     ToRegions,
-    /// What its hosts send to users.
+    /// From its hosts to users.
     ToUsers,
 }

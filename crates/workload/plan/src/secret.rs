@@ -68,7 +68,7 @@ pub struct SecretText {
     pub value: String,
 }
 
-/// Where the values of secret names stand in a text: behind `token=`, as in queries and forms, and behind `"token":`, as
+/// The places of the values of secret names in a text: behind `token=`, as in queries and forms, and behind `"token":`, as
 /// in JSON, also in JSON with escaped quotes. Templates are values, too.
 pub fn named_values(text: &str, names: &SecretNames) -> Vec<Range<usize>> {
     let mut found = Vec::new();

@@ -69,7 +69,7 @@ impl Until {
 pub struct PreciseFigure {
     /// As written: `p95(checkout) ± 2%`.
     pub text: String,
-    /// Of measures, its statistic is a [`Stat::Quantile`].
+    /// The figure; the statistic of one of measures is a [`Stat::Quantile`].
     pub figure: Figure,
     pub precision: Precision,
 }

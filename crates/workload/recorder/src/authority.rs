@@ -75,7 +75,7 @@ pub struct Authority {
     fingerprint: String,
     not_before: Duration,
     not_after: Duration,
-    /// What servers of a name are pretended with.
+    /// The configurations with which servers of a name are pretended.
     configs: Mutex<HashMap<String, Arc<ServerConfig>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a body ends, and what it contains (RFC 9112, sections 6 and 7).
+//! The end of a body, and what it contains (RFC 9112, sections 6 and 7).
 
 use crate::head::Length;
 

@@ -1,4 +1,4 @@
-//! What was exchanged, within limits.
+//! The recording of exchanges, within limits.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// What the importer of recordings takes.
+    /// The limits of the importer of recordings.
     fn default() -> Limits {
         Limits {
             exchanges_max: 5000,

@@ -15,7 +15,7 @@ use crate::proxy::{Shared, refuse};
 use crate::stream::{Peer, read};
 use crate::upstream::{Origin, Upstream, connect};
 
-/// What a browser may send before the response to its last request is there, bytes.
+/// Most bytes that a browser may send before the response to its last request is there.
 const AHEAD_BYTES_MAX: usize = 64 << 10;
 /// How long the other side of a WebSocket may go on once one has ended.
 const LINGER: Duration = Duration::from_secs(10);
@@ -67,7 +67,7 @@ enum PassError {
     Browser,
 }
 
-/// What was the end of passing on a request.
+/// Why a request is not passed on any further.
 enum SendEnd {
     Browser,
     /// The server takes no more of it: its response may say why.

@@ -12,7 +12,7 @@ const RESERVED: u8 = 0x70;
 pub(crate) struct Message {
     /// That of its first frame.
     pub(crate) opcode: u8,
-    /// Its beginning, if it is longer than what is kept.
+    /// The message, or its beginning if it is longer than what is kept.
     pub(crate) payload: Vec<u8>,
     /// The length of all of it.
     pub(crate) bytes_count: u64,
@@ -41,7 +41,7 @@ struct Frame {
 }
 
 impl Frames {
-    /// Of each message at most `bytes_max` are kept.
+    /// Keeps at most `bytes_max` of each message.
     pub(crate) fn new(bytes_max: usize) -> Frames {
         Frames {
             bytes_max,

@@ -108,7 +108,7 @@ impl Fields {
     }
 }
 
-/// What says where a body ends (RFC 9112, section 6.3).
+/// How the end of a body is known (RFC 9112, section 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
     /// This many bytes.

@@ -39,7 +39,7 @@ const HANDSHAKE: u8 = 22;
 /// How to record.
 #[derive(Debug)]
 pub struct Settings {
-    /// Where to listen; port 0 is any free one.
+    /// The address to listen at; port 0 is any free one.
     pub address: SocketAddr,
     /// The authority that the browser trusts.
     pub authority: Authority,
@@ -78,7 +78,7 @@ pub struct Recorder {
     address: SocketAddr,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 pub(crate) struct Shared {
     pub(crate) book: Book,
     /// TLS with servers.

@@ -1,4 +1,4 @@
-//! What calls of scripts are given, and what goes wrong.
+//! Calls of scripts: their inputs, and their failures.
 
 use stats::rng::Rng;
 
@@ -36,7 +36,7 @@ impl Console {
 pub struct ConsoleLine {
     /// The run's clock: milliseconds since the Unix epoch.
     pub unix_ms: i64,
-    /// Its first 1,000 characters.
+    /// The first 1,000 characters of the line.
     pub text: String,
 }
 

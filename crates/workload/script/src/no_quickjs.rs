@@ -5,7 +5,7 @@ use plan::{Script, ScriptFile, ScriptStep};
 
 use crate::calls::{Console, Failure, Fault, Limits, Surroundings};
 
-/// What to do about a [`Fault`].
+/// The hint for a [`Fault`].
 pub const FAULT_HINT: &str = "build it with its default features";
 
 /// A value of this type never exists.

@@ -13,6 +13,6 @@ mod tests;
 
 pub use context::Context;
 
-/// What to do about a [`Fault`](crate::Fault).
+/// The hint for a [`Fault`](crate::Fault).
 pub const FAULT_HINT: &str =
     "it is JavaScript without promises, timers, files and sockets; see docs/scripts.md";

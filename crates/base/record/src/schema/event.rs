@@ -316,7 +316,7 @@ pub enum EventKind {
         currency: Option<String>,
         /// All hosts.
         hosts: Vec<HostUse>,
-        /// What they and users have sent to each other; empty: it was not counted.
+        /// The traffic between them and users; empty: it was not counted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flows: Vec<HostFlow>,
         /// Prices of what hosts sent.
@@ -350,7 +350,7 @@ pub struct HostUse {
     pub per_hour: Option<String>,
 }
 
-/// What hosts of one key and region, or its users, have sent to others during a run.
+/// The traffic from hosts of one key and region, or from its users, to others during a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFlow {
     /// Key of the senders in the lab's file; `None`: users.

@@ -1,4 +1,4 @@
-//! What failed, by what it was, and when a step was worse than in the rest of its run.
+//! Failures by their kinds, and the times in which a step was worse than in the rest of its run.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct ErrorCount {
     pub own_step: Option<String>,
     /// [`crate::Outcome::name`].
     pub kind: String,
-    /// What the kind does not say: a status code, a code of gRPC, a close code, the text of an exception without its
+    /// The detail that the kind lacks: a status code, a code of gRPC, a close code, the text of an exception without its
     /// numbers, the check that failed. `None`: the kind says all. [`ErrorCount::OTHERS`]: details that were too many
     /// to be told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub struct ErrorSample {
     pub detail: Option<String>,
     /// The number of the user.
     pub user: u64,
-    /// What went wrong, in words.
+    /// The failure in words.
     pub text: String,
     /// The request's method and path, without its query, such as `GET /cart`; what was computed or drawn for it is `…`.
     /// `None` if there was none.
@@ -121,7 +121,7 @@ pub struct Incident {
     pub usual: IncidentFigures,
     /// The step in the window.
     pub during: IncidentFigures,
-    /// What else began, ended or was at its limit then, in words, the nearest first.
+    /// Whatever else began, ended or was at its limit then, in words, the nearest first.
     pub beside: Vec<String>,
     /// The incident in one sentence: "checkout: p50 8 ms → 401 ms, 30 % failed, from 0:15 to 0:25 (82 of 273)".
     pub text: String,

@@ -40,7 +40,7 @@ pub struct Search {
     pub load_setting: LoadSetting,
     /// The order in which loads are tried.
     pub course: Course,
-    /// What a load is.
+    /// The meaning of a load.
     pub aim: Aim,
     /// No run begins that would end later than this after the search began, or was resumed.
     pub time_max_ns: u64,

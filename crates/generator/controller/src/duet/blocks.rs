@@ -143,7 +143,7 @@ impl Conductor<'_> {
     }
 }
 
-/// Where blocks that run at once are made.
+/// The place and the settings of blocks that run at once.
 #[derive(Debug, Clone, Copy)]
 struct ProcessPlace<'a> {
     program: &'a Path,
@@ -199,7 +199,7 @@ pub(super) fn ended_run(runs: &Path) -> Option<String> {
     names.max()
 }
 
-/// What a process that made no run said last.
+/// The last words of a process that made no run.
 fn message(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -171,7 +171,7 @@ impl DuetState {
         write_json(&directory.join(DUET_FILE), self)
     }
 
-    /// What is decided, and how blocks are read for it.
+    /// The decision to be made, and how blocks are read for it.
     pub fn settings(&self) -> DuetSettings {
         let mut how = Options {
             alpha: self.alpha,

@@ -1,4 +1,4 @@
-//! What the record says from the start: the contents of `run.json`, and notes on what workers do not share.
+//! The beginning of the record: the contents of `run.json`, and notes on what workers do not share.
 
 use driver::real::WaitMode;
 use engine::meeting::RunPart;

@@ -12,7 +12,7 @@ use crate::secrets::Secrets;
 /// Failures of one outcome at one measure that are events with their text.
 const EVENTS_MAX: u32 = 5;
 
-/// What failures have in common that count as one.
+/// The features that failures have in common which count as one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ErrorKey {
     pub(crate) measure: MeasureId,

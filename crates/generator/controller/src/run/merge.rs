@@ -242,7 +242,7 @@ impl Interval {
         }
     }
 
-    /// What was recorded of the scenario's own metrics.
+    /// The recorded numbers of the scenario's own metrics.
     pub(crate) fn metric_rows(&self) -> Vec<MetricRow> {
         let SeriesRow { start_ns, end_ns, phase, .. } = self.row;
         let rows = self.metrics.iter().map(|(metric, values)| MetricRow {

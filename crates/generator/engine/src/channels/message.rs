@@ -40,7 +40,7 @@ pub enum IncomingMessage<'a> {
     Alive,
     /// The server ends the connection. `again`: own clients reconnect.
     Disconnect { reason: &'a [u8], again: bool },
-    /// Of another version of the protocol; says which.
+    /// The message is of another version of the protocol, which is named.
     OtherVersion { found: &'static str },
     /// Not of this protocol.
     Broken,

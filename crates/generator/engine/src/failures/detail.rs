@@ -16,15 +16,15 @@ const CUT: char = '…';
 /// A number of a protocol that says how something failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// Of HTTP.
+    /// A status of HTTP.
     Status(u16),
-    /// Of a WebSocket's close frame, or in place of one (RFC 6455 §7.4.1).
+    /// The code of a WebSocket's close frame, or in place of one (RFC 6455 §7.4.1).
     Close(u16),
     /// A reason code of MQTT.
     Mqtt(u8),
 }
 
-/// What tells failures of one outcome apart.
+/// The cause that tells failures of one outcome apart.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cause<'a> {
     Code(Code),

@@ -1,4 +1,4 @@
-//! What a sample of a failure says of the request and of the answer.
+//! Samples of failures: the request and the answer in words.
 
 use plan::Op;
 use plan::expr::{Expr, Template, TemplatePart, Value};
@@ -24,7 +24,7 @@ impl Interpreter<'_> {
         self.recorder.failures.complete_sample(request, answer, discreet);
     }
 
-    /// What fails in this is said by a number of its protocol.
+    /// Does something whose failures have this number of a protocol as their detail.
     pub(crate) fn under<T>(&mut self, code: Code, act: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.recorder.failures.code.replace(code);
         let done = act(self);

@@ -107,7 +107,7 @@ impl Interpreter<'_> {
         self.leave(now_ns, key);
     }
 
-    /// What ended the session is a failure of the run's account. One of a request was counted as the request's, and one
+    /// Counts the end of a session as a failure of the run's account. One of a request was counted as the request's, and one
     /// of a step that cannot be done as well; the others have no other count among all errors.
     fn count_own_failure(&mut self, key: UserKey, outcome: Outcome) {
         let is_other = match self.users.op(key) {

@@ -82,9 +82,9 @@ struct Start<'p> {
     phase: &'p Phase,
     /// The number of the population's phase.
     phase_number: usize,
-    /// Its number among the starts of that phase.
+    /// The number of the start among those of that phase.
     number_in_phase: u64,
-    /// Its number among the starts of the population.
+    /// The number of the start among those of the population.
     number: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Where regions are: for policies that go by it.
+//! Locations of regions, for policies that go by them.
 
 use scenario::document::reader::Map;
 
@@ -26,7 +26,7 @@ const KNOWN: [(&str, &str, &str, &str); 12] = [
 ];
 
 impl LabReader<'_> {
-    /// Where each region is: as the file says, or as is known; users behind an access link are where it leads to.
+    /// The location of each region: as the file says, or as is known; users behind an access link are where it leads to.
     pub(super) fn locations(&mut self, map: &Map<'_>) -> Vec<Location> {
         let mut locations: Vec<Location> = self.regions.iter().map(|name| known(name)).collect();
         if let Some(node) = map.get("locations") {

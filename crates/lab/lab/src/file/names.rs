@@ -107,7 +107,7 @@ impl LabReader<'_> {
         })
     }
 
-    /// Where users are whom an entry is for.
+    /// The origin of the users that an entry is for.
     fn origin(&mut self, entry: &Entry) -> Option<Origin> {
         let place = |name: &str| name.to_owned();
         Some(match entry.key.split_once('/') {

@@ -33,7 +33,7 @@ pub enum Piece {
 pub enum CertificateFile {
     /// The certificate.
     Certificate,
-    /// Its private key.
+    /// The private key of the certificate.
     Key,
     /// The certificate of the authority that signed it.
     Authority,

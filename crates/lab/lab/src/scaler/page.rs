@@ -92,7 +92,7 @@ struct Traffic {
     received: u64,
 }
 
-/// What each host has sent and received; `None`: the network does not count it.
+/// The traffic of each host; `None`: the network does not count it.
 fn flows(shared: &ScalerState) -> Option<HashMap<Ipv4Addr, Traffic>> {
     let flows = shared.network.flows().ok().flatten()?;
     Some(traffic(&flows))
@@ -118,10 +118,10 @@ const HOST_METRICS: [(&str, &str); 7] = [
     ("lab_host_received_bytes_total", "counter"),
 ];
 
-/// What a host uses, as [`HOST_METRICS`] has it; `None`: it is not known.
+/// The resources that a host uses, in the order of [`HOST_METRICS`]; `None`: not known.
 type HostValues = [Option<f64>; HOST_METRICS.len()];
 
-/// What the file's hosts use.
+/// The resources that the file's hosts use.
 fn hosts(site: &Site, traffic: Option<&HashMap<Ipv4Addr, Traffic>>) -> String {
     let file = &site.directory.file;
     let described = file.hosts.iter().zip(&site.hosts).take(HOSTS_MAX).map(|(written, host)| {

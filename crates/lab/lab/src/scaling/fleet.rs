@@ -98,7 +98,7 @@ impl Fleet {
         self.billing = billing;
     }
 
-    /// What is there is as if it had been launched now.
+    /// Bills the instances that are there as if they had been launched now.
     pub fn restart_billing(&mut self, now_ns: u64) {
         self.places.iter_mut().for_each(|place| place.launched_ns = now_ns);
     }

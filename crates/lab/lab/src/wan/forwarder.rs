@@ -107,7 +107,7 @@ impl Forwarder {
         self.call(|core| core.counts())
     }
 
-    /// What hosts have sent to each other, in the order of their addresses.
+    /// The traffic between hosts, in the order of their addresses.
     ///
     /// # Errors
     /// The forwarder has stopped.

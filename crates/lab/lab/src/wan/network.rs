@@ -104,7 +104,7 @@ pub trait Network: fmt::Debug + Send + Sync {
     /// The network has ended.
     fn done(&self) -> Result<NetworkCounts, WanError>;
 
-    /// What hosts have sent to each other since the network's start, or since it was reset, in the order of addresses;
+    /// The traffic between hosts since the network's start, or since it was reset, in the order of addresses;
     /// `None`: it is not counted.
     ///
     /// # Errors

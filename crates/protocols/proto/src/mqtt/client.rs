@@ -163,7 +163,7 @@ pub enum Event<'a> {
     },
     /// The server wants further data of the method by which the client authenticates.
     Challenge {
-        /// What the server sends.
+        /// The data of the server.
         data: &'a [u8],
     },
     /// The server answered a ping.

@@ -37,7 +37,7 @@ pub struct Connect<'a> {
 pub struct Authentication<'a> {
     /// The method's name.
     pub method: &'a [u8],
-    /// What the method sends.
+    /// The data of the method.
     pub data: &'a [u8],
 }
 

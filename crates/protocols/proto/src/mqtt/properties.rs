@@ -145,11 +145,11 @@ pub struct MessageProperties<'a> {
     pub is_text: bool,
     /// How long it is of use, seconds.
     pub expiry_s: Option<u32>,
-    /// What the payload is.
+    /// The type of the payload.
     pub content_type: Option<&'a [u8]>,
     /// The topic that an answer goes to.
     pub response_topic: Option<&'a [u8]>,
-    /// What an answer repeats, so that it is known to belong to the message.
+    /// Data that an answer repeats, so that it is known to belong to the message.
     pub correlation: Option<&'a [u8]>,
 }
 

@@ -135,7 +135,7 @@ fn settling_time(seconds: &Seconds, series: SlotSeries) -> Option<SettlingTime> 
     Some(SettlingTime { name, cut_ns, is_late })
 }
 
-/// Where a series settles.
+/// The end of a series' warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SettlingSlot {
     /// The slot with which its warm-up ends; `None`: it has none.

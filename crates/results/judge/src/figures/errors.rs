@@ -9,7 +9,7 @@ use record::schema::{ErrorCount, ErrorSample};
 /// Intervals of failures are as long, unless a phase ends in them.
 const INTERVAL_NS: u64 = 1_000_000_000;
 
-/// What failures have in common that count as one.
+/// The features that failures have in common which count as one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ErrorKey {
     pub(crate) measure: Option<u16>,

@@ -1,11 +1,11 @@
-//! What a run recorded of the scenario's own metrics.
+//! Recorded numbers of the scenario's own metrics.
 
 use record::schema::MetricRow;
 use stats::metrics::{MetricStat, MetricValues};
 
 use super::Figures;
 
-/// What was recorded of all metrics, by phase, the drain after the last.
+/// The recorded numbers of all metrics, by phase, the drain after the last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Metrics {
     rows: Vec<Vec<MetricValues>>,
@@ -29,8 +29,8 @@ impl Figures {
         }
     }
 
-    /// What was recorded of a metric in a phase, the last one with the drain, or over the run; `None`: the run has no such
-    /// metric.
+    /// The recorded numbers of a metric in a phase, the last one with the drain, or over the run; `None`: the run has no
+    /// such metric.
     pub(crate) fn metric(&self, phase: Option<usize>, metric: usize) -> Option<MetricValues> {
         self.merged_metric(phase, metric, true)
     }

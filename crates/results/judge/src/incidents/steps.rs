@@ -37,7 +37,7 @@ pub(super) struct Series {
     pub(super) end_ns: u64,
     /// The mean of the logarithms of the response times of successes, by slot.
     pub(super) responses: Vec<Level>,
-    /// What the load explains of them.
+    /// The part of them that the load explains.
     pub(super) explained: Vec<f64>,
     /// The response times, less what the load explains.
     pub(super) unexplained: Vec<Level>,
@@ -46,7 +46,7 @@ pub(super) struct Series {
     answered_until: usize,
 }
 
-/// What is counted in a time.
+/// The operations of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Counts {
     pub(super) seconds: f64,
@@ -283,7 +283,7 @@ impl Series {
         if slot < self.answered_until && missing > 1e-6 { missing } else { 0.0 }
     }
 
-    /// What is counted between two moments, slots that reach out of them by their part.
+    /// The operations between two moments, slots that reach out of them by their part.
     pub(super) fn counts_within(&self, ends: &Ends) -> Counts {
         let mut sum = Counts::default();
         for number in 0..self.slots.len() {
@@ -295,7 +295,7 @@ impl Series {
         sum
     }
 
-    /// What is counted outside of these times, without slots that are partly within them.
+    /// The operations outside of these times, without slots that are partly within them.
     pub(super) fn counts_without(&self, times: &[Ends]) -> Counts {
         let mut sum = Counts::default();
         for number in 0..self.slots.len() {

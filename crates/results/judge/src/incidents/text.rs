@@ -93,8 +93,8 @@ fn percentage(share: f64) -> String {
     }
 }
 
-/// What most of these failures were: `503`, or `failed, most by 503`. `None`: the record does not say, or they were of many
-/// kinds. `failed`: how many there were, of which the record may know fewer.
+/// The detail of most of these failures: `503`, or `failed, most by 503`. `None`: the record does not say, or they were of
+/// many kinds. `failed`: how many there were, of which the record may know fewer.
 pub(super) fn detail(counts: BTreeMap<&str, u64>, failed: u64) -> Option<String> {
     let all = counts.values().sum::<u64>().max(failed);
     let (name, most) = counts.into_iter().max_by_key(|&(_, count)| count)?;

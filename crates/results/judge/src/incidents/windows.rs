@@ -108,7 +108,7 @@ pub(super) fn of_step(step: &Step, alpha: f64) -> Vec<IncidentWindow> {
     of_all.into_iter().chain(own).collect()
 }
 
-/// What a series is worse in from when to when.
+/// The windows in which a series is worse.
 fn of_series(series: &Series, tag: Option<&str>, alpha: f64) -> Vec<IncidentWindow> {
     let found = |kind, ends: Ends| IncidentWindow {
         step: series.step.clone(),

@@ -1,11 +1,11 @@
-//! What the hosts of a lab used during a run, by host and resource.
+//! Resources that the hosts of a lab used during a run, by host.
 
 use std::collections::BTreeMap;
 
 use super::Subject;
 use super::inputs::{is_of_family, is_of_hosts, label};
 
-/// What a host used on average while load was planned.
+/// The resources that a host used on average while load was planned.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostResources {
     /// The host's name.

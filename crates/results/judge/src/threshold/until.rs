@@ -49,7 +49,7 @@ struct Stretch {
 }
 
 impl UntilWatch {
-    /// What `until` asks of this run, which has reported nothing yet; `None`: nothing that can be looked for.
+    /// The figures that `until` names, of this run, which has reported nothing yet; `None`: none of them can be looked for.
     pub fn new(info: &RunInfo, until: &Until) -> Option<UntilWatch> {
         // Which measures a figure is of does not depend on what they measured.
         let nothing = RunInfo { phases: Vec::new(), ..info.clone() };

@@ -33,16 +33,16 @@ pub struct MetricSecond {
     pub value: MetricValue,
 }
 
-/// What was recorded of a metric in one second.
+/// The numbers of a metric in one second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MetricValue {
-    /// Of a counter: the sum.
+    /// The sum of a counter.
     Sum(f64),
-    /// Of a gauge: the last number.
+    /// The last number of a gauge.
     Last(f64),
-    /// Of a share: how often it was true.
+    /// How often a share was true.
     Hits(u64),
-    /// Of quantities: 50, 95, 99 %.
+    /// 50, 95 and 99 % of quantities.
     Quantiles([f64; 3]),
 }
 

@@ -94,7 +94,7 @@ pub(super) enum RunVerdict {
     Passed,
     Failed,
     Untrusted,
-    /// Its results come from elsewhere, and nothing is known of the generator.
+    /// The results come from elsewhere, and nothing is known of the generator.
     Imported,
     /// In progress: nothing in the document is final. So are the next two.
     Running,
@@ -183,7 +183,7 @@ struct Highlight {
     to_s: Option<Number>,
 }
 
-/// What a time stands out for.
+/// The reason why a time stands out.
 #[derive(Clone, Copy, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]

@@ -4,11 +4,11 @@
 use super::Template;
 
 const NAME: &str = "Envoy access log";
-/// What both begin with, up to the flags of the response.
+/// The beginning of both, up to the flags of the response.
 const HEAD: &str = "[$time_iso8601] \"$request\" $status $response_flags";
 /// Istio's details of the response and of its connection.
 const ISTIO: &str = " $response_details $termination_details \"$upstream_failure\"";
-/// What both end with: bytes, times, and texts in quotes; the address is that of `X-Forwarded-For`.
+/// The end of both: bytes, times, and texts in quotes; the address is that of `X-Forwarded-For`.
 const REST: &str = " $bytes_received $body_bytes_sent $duration $upstream_time \"$remote_addr\" \
                     \"$http_user_agent\" \"$request_id\" \"$host\" \"$upstream_host\"";
 

@@ -10,7 +10,7 @@ use crate::time::Form;
 
 /// The format's name for people.
 pub(crate) const NAME: &str = "HAProxy HTTP log";
-/// What stands for a request that HAProxy could not read.
+/// The request of a line whose request HAProxy could not read.
 const BAD_REQUEST: &[u8] = b"<BADREQ>";
 /// Words between the time and the status: frontend, backend and server, timers.
 const WORDS: usize = 3;
@@ -24,7 +24,7 @@ pub(super) fn looks(line: &[u8]) -> bool {
 
 /// A line in its parts.
 struct LogLine<'a> {
-    /// Its address.
+    /// The address of the client.
     client: &'a [u8],
     time: &'a [u8],
     /// Frontend, backend and server, timers.

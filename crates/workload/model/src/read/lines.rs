@@ -56,7 +56,7 @@ pub(super) struct Lines<'a> {
     route: Vec<u8>,
 }
 
-/// What identifies a user in lines of this format.
+/// The part that identifies a user in lines of this format.
 pub(super) fn key_of(settings: &Settings, format: &Format) -> LinePart {
     let usual = || {
         let key = key(&format.name());

@@ -492,7 +492,7 @@ fn in_turn<'a>(modules: impl Iterator<Item = &'a ScriptFile>) -> String {
     modules::importing(names.iter().map(String::as_str))
 }
 
-/// What a module exports, which is evaluated unless it was before. `fault` makes an error of an exception.
+/// The exports of a module, which is evaluated unless it was before. `fault` makes an error of an exception.
 fn namespace<'js>(
     ctx: &Ctx<'js>,
     name: &str,

@@ -94,7 +94,7 @@ pub(crate) struct Import {
 }
 
 impl Import {
-    /// What is wrong with it, at its place in the module that has it. `files`: all texts.
+    /// The fault of the import, at its place in the module that has it. `files`: all texts.
     pub(crate) fn fault<'a>(
         &self,
         message: String,
@@ -111,7 +111,7 @@ impl Import {
     }
 }
 
-/// What a look at imports has found.
+/// Imports that a look at modules has found.
 #[derive(Debug, Default)]
 pub(crate) struct FoundImports {
     /// Imports of files whose texts are not there yet.

@@ -1,4 +1,4 @@
-//! What QuickJS asks for during a call: the clock, random numbers, and the limit on its time.
+//! The services that QuickJS asks for during a call: the clock, random numbers, and the limit on its time.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,7 +10,7 @@ use crate::calls::{Console, ConsoleLine, Surroundings};
 /// How far one built-in function may take a call beyond its time.
 const OVERSHOOT_NS_MAX: u64 = 5_000_000;
 
-/// What a built-in function that has work before it may do.
+/// Whether a built-in function that has work before it may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
     /// Begin.

@@ -157,7 +157,7 @@ impl Core {
         }
     }
 
-    /// What hosts have sent to each other, in no order.
+    /// The traffic between hosts, in no order.
     pub(super) fn flows(&self) -> Vec<Flow> {
         let flows = self.flows.iter().map(|(&(from, to), &bytes)| Flow {
             from: Ipv4Addr::from(from),

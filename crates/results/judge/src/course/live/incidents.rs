@@ -15,7 +15,7 @@ const PAUSE_WINDOWS: usize = 60;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What broke so far, and the windows that say it.
+/// The incidents so far, and the windows that they are found in.
 #[derive(Debug)]
 pub(super) struct Incidents {
     by_measure: Vec<Vec<Window>>,
@@ -82,7 +82,7 @@ impl Incidents {
         self.broken = RunIncidents::so_far(figures, &windows);
     }
 
-    /// What the last search found.
+    /// The incidents that the last search found.
     pub(super) fn so_far(&self) -> &RunIncidents {
         &self.broken
     }

@@ -1,4 +1,4 @@
-//! What failed in a run, by step, kind and detail: from its summary, or, of a record that does not say so, from its
+//! Failures of a run, by step, kind and detail: from its summary, or, of a record that does not say so, from its
 //! course.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ const FAILURES_MAX: usize = ErrorCount::DISTINCT_MAX + 1;
 const SAMPLES_MAX: usize = 5;
 const SAMPLE_BYTES_MAX: usize = 512 << 10;
 
-/// What failed.
+/// The failures of a run.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Failures<'a> {

@@ -91,7 +91,7 @@ pub(super) fn bytes(value: &Value, form: Option<&Value>) -> Result<Value, EvalEr
     Ok(Value::Bytes(found.into()))
 }
 
-/// What a text of one of the [`TEXT_FORMS`] stands for; `None`: it is not of this form.
+/// The bytes that a text of one of the [`TEXT_FORMS`] stands for; `None`: it is not of this form.
 fn decoded<'v>(value: &'v Value, form: &str) -> Option<Cow<'v, [u8]>> {
     let text = || value.to_text();
     let decoded = match form {

@@ -154,7 +154,7 @@ impl Surroundings for Inside {
         prepared.map_err(|error| error.to_string())
     }
 
-    /// What hosts use, and scaling groups.
+    /// Probes of the hosts' resources, and of scaling groups.
     fn probes(&self) -> Vec<Probe> {
         vec![Probe {
             kind: ProbeKind::Prometheus {

@@ -14,7 +14,7 @@ pub(super) struct ProgressPages(HashMap<String, ProgressPage>);
 /// A page of a run in progress.
 #[derive(Debug)]
 struct ProgressPage {
-    /// Its document.
+    /// The document of the run.
     json: String,
     /// Time from which the next one may be made.
     due_ns: u64,
