@@ -1,5 +1,6 @@
 //! Counts of events: whether they scatter as those of a Poisson process do.
 
+use crate::mean::mean;
 use crate::special::gamma_p;
 use crate::tail::{chi_squared_above, fisher_above, normal_above};
 
@@ -211,7 +212,7 @@ pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
     let mut between = 0.0;
     let mut within = 0.0;
     for group in groups {
-        let mean = group.iter().sum::<f64>() / group.len() as f64;
+        let mean = mean(group);
         between += group.len() as f64 * (mean - grand).powi(2);
         within += group.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
     }

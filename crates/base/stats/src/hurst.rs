@@ -23,6 +23,7 @@ pub use wavelet::{Octave, Wavelet, octaves, wavelet};
 use std::ops::Range;
 
 use crate::counts::chi_squared_tail;
+use crate::mean::mean;
 use crate::tail::normal_quantile;
 use crate::{bracket, fft};
 use noisy::{Noisy, Power};
@@ -182,8 +183,7 @@ pub fn rescaled_range(series: &[f64]) -> Option<Estimate> {
     while series.len() / size >= BLOCKS_MIN {
         let ranges: Vec<f64> = series.chunks_exact(size).filter_map(range).collect();
         if !ranges.is_empty() {
-            let mean = ranges.iter().sum::<f64>() / ranges.len() as f64;
-            points.push(((size as f64).ln(), mean.ln()));
+            points.push(((size as f64).ln(), mean(&ranges).ln()));
         }
         size *= 2;
     }
@@ -244,7 +244,7 @@ pub fn local_whittle(
         return Err(NoEstimate::Short);
     }
     let frequencies = frequencies.clamp(8, series.len() / 2 - 1);
-    let mean = series.iter().sum::<f64>() / series.len() as f64;
+    let mean = mean(series);
     let centred: Vec<f64> = series.iter().map(|x| x - mean).collect();
     let (length, powers) = fft::lowest_powers(&centred, frequencies);
     let powers: Vec<Power> = (1..)

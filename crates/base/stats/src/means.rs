@@ -6,6 +6,7 @@
 //! otherwise (Janssen 1997; Chung and Romano 2013).
 
 use crate::ensemble::welch;
+use crate::mean::mean;
 use crate::rng::Rng;
 
 /// Maximum number of permutations.
@@ -34,7 +35,7 @@ pub fn two_means(first: &[f64], second: &[f64], rng: &mut Rng) -> Option<TwoMean
     let (means, by_welch) = welch(first, second, 0.95).ok()?;
     let by_welch = by_welch.unwrap_or(1.0);
     let mut all: Vec<f64> = first.iter().chain(second).copied().collect();
-    let middle = all.iter().sum::<f64>() / all.len() as f64;
+    let middle = mean(&all);
     for x in &mut all {
         // Sums of squares about the middle lose nothing.
         *x -= middle;

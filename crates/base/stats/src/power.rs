@@ -6,6 +6,7 @@
 use libm::lgamma;
 
 use crate::ensemble::student;
+use crate::mean::mean;
 use crate::special::beta_i;
 use crate::tail::normal_below;
 
@@ -80,7 +81,7 @@ pub fn pooled_deviation(a: &[f64], b: &[f64]) -> Option<f64> {
         return None;
     }
     let squares = |figures: &[f64]| -> f64 {
-        let mean = figures.iter().sum::<f64>() / figures.len() as f64;
+        let mean = mean(figures);
         figures.iter().map(|x| (x - mean).powi(2)).sum()
     };
     Some(((squares(a) + squares(b)) / degrees as f64).sqrt())

@@ -50,7 +50,9 @@ impl RunKeys {
             return true;
         };
         let header = headers.and_then(|headers| headers.get(HEADER));
-        let bytes = header.and_then(|value| from_hex(value.as_str()));
+        let bytes = header.and_then(|value| units::from_hex(value.as_str()));
+        // Verifying takes no other length.
+        let bytes = bytes.filter(|bytes| bytes.len() == SIGNATURE_BYTES);
         bytes.is_some_and(|bytes| {
             is_signed(&text(subject, payload), &Signature { by: peer.clone(), bytes })
         })
@@ -60,14 +62,6 @@ impl RunKeys {
 fn text(subject: &str, payload: &[u8]) -> bytes::Bytes {
     let digest = Sha256::digest(payload);
     Purpose::Message.text(&[subject.as_bytes(), b"\0", &digest[..]].concat())
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    if text.len() != 2 * SIGNATURE_BYTES || !text.is_ascii() {
-        return None;
-    }
-    let bytes = (0..SIGNATURE_BYTES).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16));
-    bytes.collect::<Result<_, _>>().ok()
 }
 
 #[cfg(test)]

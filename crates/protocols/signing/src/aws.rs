@@ -6,8 +6,8 @@
 mod canonical;
 
 use ring::{digest, hmac};
+use units::hex;
 
-use crate::hex;
 use canonical::Request;
 
 /// The form of `x-amz-date`.

@@ -13,10 +13,3 @@ mod token;
 pub use key::{Algorithm, Key};
 pub use pem::{KeyError, PemContent};
 pub use token::{Signer, TokenError};
-
-/// Bytes as hexadecimal digits.
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
-}

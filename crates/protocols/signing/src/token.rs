@@ -6,7 +6,7 @@ use ring::digest;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::{Algorithm, Key, KeyError, hex};
+use crate::{Algorithm, Key, KeyError};
 
 /// Why there is no token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -102,7 +102,7 @@ impl Signer {
         let digest = digest::digest(&digest::SHA256, key.as_bytes());
         Ok(Signer {
             key: Key::new(algorithm, key)?,
-            digest: hex(digest.as_ref()),
+            digest: units::hex(digest.as_ref()),
             header: header.map(|own| encoded_header(algorithm, Some(own))).transpose()?,
         })
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use stats::mean::mean;
 use stats::scan::{self, Count, Level};
 
 use super::Search;
@@ -83,7 +84,7 @@ impl Load {
         let near = (INCIDENT_LOAD_S / 2).div_ceil(slot_s) as usize;
         let around = (0..load.len()).map(|slot| {
             let near = &load[slot.saturating_sub(near)..(slot + near + 1).min(load.len())];
-            near.iter().sum::<f64>() / near.len() as f64
+            mean(near)
         });
         let numbers = if is_closed { f64::INFINITY } else { (2 * near + 1) as f64 };
         Load { joined, slot_s, around: around.collect(), numbers }

@@ -172,7 +172,7 @@ fn raw(
 pub(super) fn statistics(values: &[f64]) -> Option<Extremes> {
     Some(Extremes {
         worst: values.iter().copied().reduce(f64::min)?,
-        mean: values.iter().sum::<f64>() / values.len() as f64,
+        mean: stats::mean::mean(values),
         best: values.iter().copied().reduce(f64::max)?,
     })
 }

@@ -9,6 +9,8 @@
 
 use std::ops::Range;
 
+use stats::mean::mean;
+
 use super::backlog::sum;
 use crate::figures::Window;
 use crate::limits::{SATURATED_BACKLOG_MIN, SATURATED_TIMES_LITTLE};
@@ -64,7 +66,6 @@ pub(super) fn find(windows: &[Window], phase: Range<usize>, window_s: usize) -> 
     let at_end = *last.last()?;
     let is_lasting = last.iter().all(|&waiting| waiting > SATURATED_BACKLOG_MIN);
     let is_more = at_end > SATURATED_TIMES_LITTLE * usual;
-    let mean = |quarter: &[f64]| quarter.iter().sum::<f64>() / quarter.len() as f64;
     (is_lasting && is_more && mean(last) > mean(third)).then_some(Shortfall {
         due,
         waiting: at_end,

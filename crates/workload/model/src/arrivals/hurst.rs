@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use stats::hurst::{self, NoEstimate};
+use stats::mean::mean;
 
 use super::Counts;
 use super::cycle::Cycle;
@@ -96,7 +97,7 @@ pub(super) fn hurst(counts: &Counts, cycle: Option<&Cycle>) -> Option<Hurst> {
         hidden: Vec::new(),
         octaves: Vec::new(),
     };
-    let mean = series.iter().sum::<f64>() / series.len() as f64;
+    let mean = mean(&series);
     Series {
         numbers: &series,
         number_s: number_s as f64,
