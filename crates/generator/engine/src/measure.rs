@@ -174,6 +174,55 @@ pub struct MeasureDelta {
     pub late: LogHistogram,
 }
 
+impl Delta {
+    /// An interval in which nothing happened.
+    pub fn new(loop_id: u16, start_ns: u64, end_ns: u64) -> Delta {
+        Delta {
+            loop_id,
+            start_ns,
+            end_ns,
+            phase: 0,
+            counts: Counts::default(),
+            gauges: Gauges::default(),
+            measures: Vec::new(),
+            lag: LogHistogram::new(),
+            errors: Vec::new(),
+            samples: Vec::new(),
+            console: Vec::new(),
+            endings: Vec::new(),
+            own_work: Vec::new(),
+            metrics: Vec::new(),
+            sessions: SessionTimes::default(),
+            broadcasts: Vec::new(),
+            heads: Vec::new(),
+            settlements: Vec::new(),
+            clocks: Vec::new(),
+            cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
+        }
+    }
+}
+
+impl MeasureDelta {
+    /// A measure without any entry.
+    pub fn new(measure: MeasureId) -> MeasureDelta {
+        MeasureDelta {
+            measure,
+            due: 0,
+            missed: [0; WhyNot::ALL.len()],
+            begun: 0,
+            outcomes: [0; OUTCOMES],
+            retried: 0,
+            response: LogHistogram::new(),
+            failed: LogHistogram::new(),
+            censored: LogHistogram::new(),
+            service: LogHistogram::new(),
+            lag: LogHistogram::new(),
+            late: LogHistogram::new(),
+        }
+    }
+}
+
 /// Counts by outcome as a list: serde knows no arrays of this length.
 mod by_outcome {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};

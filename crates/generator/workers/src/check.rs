@@ -290,8 +290,6 @@ fn within(value: u64, max: u64, what: &'static str) -> Result<(), ImpossibleValu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::measure::{Counts, Gauges, LoopCpu, SessionTimes};
-    use engine::traffic::Traffic;
     use plan::MetricId;
     use record::schema::{SessionEnd, UserState, WorkKind};
     use stats::metrics::{Counter, MetricValues};
@@ -307,32 +305,6 @@ mod tests {
             metrics: vec![MetricKind::Counter],
             until_ns: vec![Some(0); 2],
             has_left: false,
-        }
-    }
-
-    fn delta(loop_id: u16, start_ns: u64, end_ns: u64) -> Delta {
-        Delta {
-            loop_id,
-            start_ns,
-            end_ns,
-            phase: 0,
-            counts: Counts::default(),
-            gauges: Gauges::default(),
-            measures: Vec::new(),
-            lag: LogHistogram::new(),
-            errors: Vec::new(),
-            samples: Vec::new(),
-            console: Vec::new(),
-            endings: Vec::new(),
-            own_work: Vec::new(),
-            metrics: Vec::new(),
-            sessions: SessionTimes::default(),
-            broadcasts: Vec::new(),
-            heads: Vec::new(),
-            settlements: Vec::new(),
-            clocks: Vec::new(),
-            cpu: LoopCpu::default(),
-            traffic: Traffic::default(),
         }
     }
 
@@ -360,15 +332,15 @@ mod tests {
     #[test]
     fn intervals_are_consecutive_until_the_loop_ends() {
         let mut check = check();
-        assert!(is_accepted(&mut check, delta(4, 0, 10)));
-        assert!(!is_accepted(&mut check, delta(4, 0, 10)), "twice");
-        assert!(!is_accepted(&mut check, delta(4, 11, 20)), "a gap");
-        assert!(!is_accepted(&mut check, delta(4, 10, 9)), "backwards");
-        assert!(is_accepted(&mut check, delta(4, 10, 20)));
-        assert!(!is_accepted(&mut check, delta(3, 0, 10)), "another worker's loop");
-        assert!(!is_accepted(&mut check, delta(6, 0, 10)), "another worker's loop");
+        assert!(is_accepted(&mut check, Delta::new(4, 0, 10)));
+        assert!(!is_accepted(&mut check, Delta::new(4, 0, 10)), "twice");
+        assert!(!is_accepted(&mut check, Delta::new(4, 11, 20)), "a gap");
+        assert!(!is_accepted(&mut check, Delta::new(4, 10, 9)), "backwards");
+        assert!(is_accepted(&mut check, Delta::new(4, 10, 20)));
+        assert!(!is_accepted(&mut check, Delta::new(3, 0, 10)), "another worker's loop");
+        assert!(!is_accepted(&mut check, Delta::new(6, 0, 10)), "another worker's loop");
         check.news(&LoopNews::Ended { loop_id: 4 }).unwrap();
-        assert!(!is_accepted(&mut check, delta(4, 20, 30)), "after its end");
+        assert!(!is_accepted(&mut check, Delta::new(4, 20, 30)), "after its end");
         assert!(!check.all_ended());
         check.news(&LoopNews::Ended { loop_id: 5 }).unwrap();
         assert!(check.all_ended());
@@ -378,7 +350,7 @@ mod tests {
     #[test]
     fn steps_and_outcomes_that_the_plan_does_not_have_are_refused() {
         let is_ending = |session, own_step: &str, outcome: &str| {
-            let mut ended = delta(4, 0, 10);
+            let mut ended = Delta::new(4, 0, 10);
             ended.endings = vec![UnfinishedSessions {
                 session,
                 step: None,
@@ -395,7 +367,7 @@ mod tests {
         assert!(!is_ending(0, "`js` of 7", "script"));
         assert!(!is_ending(0, "`js`", "script of 7"));
         let is_work = |session, own_step: &str| {
-            let mut worked = delta(4, 0, 10);
+            let mut worked = Delta::new(4, 0, 10);
             worked.own_work = vec![StepWork {
                 kind: WorkKind::Step,
                 measure: None,
@@ -416,7 +388,7 @@ mod tests {
     #[test]
     fn failures_that_the_plan_cannot_have_are_refused() {
         let is_error = |measure, own_step: Option<&str>, outcome, detail: usize, count| {
-            let mut failed = delta(4, 0, 10);
+            let mut failed = Delta::new(4, 0, 10);
             failed.errors = vec![ErrorDelta {
                 measure: MeasureId(measure),
                 own_step: own_step.map(str::to_owned),
@@ -467,13 +439,13 @@ mod tests {
 
     #[test]
     fn values_that_could_overflow_are_refused() {
-        let mut large = delta(4, 0, 10);
+        let mut large = Delta::new(4, 0, 10);
         large.counts.bytes_in = u64::MAX;
         assert!(!is_accepted(&mut check(), large));
-        let mut large = delta(4, 0, 10);
+        let mut large = Delta::new(4, 0, 10);
         large.lag.record_n(1, COUNTER_MAX + 1);
         assert!(!is_accepted(&mut check(), large));
-        let mut large = delta(4, 0, 10);
+        let mut large = Delta::new(4, 0, 10);
         large.sessions.unfinished.record_n(1, COUNTER_MAX + 1);
         assert!(!is_accepted(&mut check(), large));
         let is_metric = |metrics: Vec<MetricDelta>| {
@@ -489,9 +461,9 @@ mod tests {
         let gauge = MetricValues::new(MetricKind::Gauge);
         assert!(!is_metric(vec![MetricDelta { metric: MetricId(0), values: gauge }]), "kind");
         assert!(!is_metric(vec![MetricDelta { metric: MetricId(1), ..counted(1) }]), "number");
-        let mut phase = delta(4, 0, 10);
+        let mut phase = Delta::new(4, 0, 10);
         phase.phase = 1;
         assert!(!is_accepted(&mut check(), phase));
-        assert!(!is_accepted(&mut check(), delta(4, 0, u64::MAX)));
+        assert!(!is_accepted(&mut check(), Delta::new(4, 0, u64::MAX)));
     }
 }

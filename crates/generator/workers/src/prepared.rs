@@ -6,8 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use driver::real::LoopNews;
-use engine::measure::{Counts, Delta, Gauges, LoopCpu, MeasureDelta, OUTCOMES, SessionTimes};
-use engine::traffic::Traffic;
+use engine::measure::{Counts, Delta, MeasureDelta, OUTCOMES};
 use machine::clock::monotonic_ns;
 use plan::MeasureId;
 use record::Outcome;
@@ -147,27 +146,10 @@ fn delta(loop_id: u16, second: u64, prepared: PreparedReports) -> Delta {
         measure(MeasureId(number), first, prepared.operations)
     });
     Delta {
-        loop_id,
-        start_ns: second * SECOND_NS,
-        end_ns: (second + 1) * SECOND_NS,
-        phase: 0,
         counts: Counts { sends: done, done, ..Counts::default() },
-        gauges: Gauges::default(),
         measures: measures.collect(),
         lag,
-        errors: Vec::new(),
-        samples: Vec::new(),
-        console: Vec::new(),
-        endings: Vec::new(),
-        own_work: Vec::new(),
-        metrics: Vec::new(),
-        sessions: SessionTimes::default(),
-        broadcasts: Vec::new(),
-        heads: Vec::new(),
-        settlements: Vec::new(),
-        clocks: Vec::new(),
-        cpu: LoopCpu::default(),
-        traffic: Traffic::default(),
+        ..Delta::new(loop_id, second * SECOND_NS, (second + 1) * SECOND_NS)
     }
 }
 
@@ -183,18 +165,13 @@ fn measure(measure: MeasureId, first: f64, operations: u64) -> MeasureDelta {
     let mut outcomes = [0; OUTCOMES];
     outcomes[Outcome::Ok as usize] = operations;
     MeasureDelta {
-        measure,
         due: operations,
-        missed: Default::default(),
         begun: operations,
-        retried: 0,
         outcomes,
         service: response.clone(),
         response,
-        failed: LogHistogram::new(),
-        censored: LogHistogram::new(),
         lag,
-        late: LogHistogram::new(),
+        ..MeasureDelta::new(measure)
     }
 }
 

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use engine::measure::{MeasureDelta, OUTCOMES};
+use engine::measure::MeasureDelta;
 use engine::sequences::{Broadcast, Head, Ledger, Settlement};
 use plan::Plan;
 use plan::{MeasureId, MessageId};
 use record::Outcome;
 use record::counters::COUNTER_MAX;
-use stats::hist::LogHistogram;
 use workers::Numbering;
 
 /// A broadcast that no user received for this long has reached all its receivers.
@@ -172,20 +171,7 @@ fn delta(
     measure: MeasureId,
     measures: &mut BTreeMap<MeasureId, MeasureDelta>,
 ) -> &mut MeasureDelta {
-    measures.entry(measure).or_insert_with(|| MeasureDelta {
-        measure,
-        due: 0,
-        missed: Default::default(),
-        begun: 0,
-        outcomes: [0; OUTCOMES],
-        retried: 0,
-        response: LogHistogram::new(),
-        failed: LogHistogram::new(),
-        censored: LogHistogram::new(),
-        service: LogHistogram::new(),
-        lag: LogHistogram::new(),
-        late: LogHistogram::new(),
-    })
+    measures.entry(measure).or_insert_with(|| MeasureDelta::new(measure))
 }
 
 fn add(

@@ -79,8 +79,7 @@ impl ByWorker {
 
 #[cfg(test)]
 mod tests {
-    use engine::measure::{Counts, Gauges, LoopCpu, MeasureDelta, OUTCOMES, SessionTimes};
-    use engine::traffic::Traffic;
+    use engine::measure::{LoopCpu, MeasureDelta, OUTCOMES};
     use plan::MeasureId;
 
     use super::*;
@@ -96,41 +95,18 @@ mod tests {
         outcomes[Outcome::Refused as usize] = refused;
         let mut lag = LogHistogram::new();
         lag.record(1_000 * u64::from(loop_id + 1));
+        let measure = MeasureId(exchange.unwrap() as u16);
+        let requests = MeasureDelta {
+            due: ok + refused,
+            begun: ok + refused,
+            outcomes,
+            ..MeasureDelta::new(measure)
+        };
         Delta {
-            loop_id,
-            start_ns: 0,
-            end_ns: 1_000,
-            phase: 0,
-            counts: Counts::default(),
-            gauges: Gauges::default(),
-            measures: vec![MeasureDelta {
-                measure: MeasureId(exchange.unwrap() as u16),
-                due: ok + refused,
-                missed: Default::default(),
-                begun: ok + refused,
-                outcomes,
-                retried: 0,
-                response: LogHistogram::new(),
-                failed: LogHistogram::new(),
-                censored: LogHistogram::new(),
-                service: LogHistogram::new(),
-                lag: LogHistogram::new(),
-                late: LogHistogram::new(),
-            }],
+            measures: vec![requests],
             lag,
-            errors: Vec::new(),
-            samples: Vec::new(),
-            console: Vec::new(),
-            endings: Vec::new(),
-            own_work: Vec::new(),
-            metrics: Vec::new(),
-            sessions: SessionTimes::default(),
-            broadcasts: Vec::new(),
-            heads: Vec::new(),
-            settlements: Vec::new(),
-            clocks: Vec::new(),
             cpu: LoopCpu { idle_ns, ..LoopCpu::default() },
-            traffic: Traffic::default(),
+            ..Delta::new(loop_id, 0, 1_000)
         }
     }
 

@@ -345,7 +345,7 @@ impl Interval {
 
 #[cfg(test)]
 mod tests {
-    use engine::measure::{Gauges, LoopCpu};
+    use engine::measure::Gauges;
 
     use super::*;
     use engine::sequences::Broadcast;
@@ -367,27 +367,9 @@ mod tests {
 
     fn delta(loop_id: u16, second: u64, users: u64) -> Delta {
         Delta {
-            loop_id,
-            start_ns: second * 10,
-            end_ns: second * 10 + 10,
-            phase: 0,
             counts: Counts { users_started: 1, ..Counts::default() },
             gauges: Gauges { users, ..Gauges::default() },
-            measures: Vec::new(),
-            lag: LogHistogram::new(),
-            errors: Vec::new(),
-            samples: Vec::new(),
-            console: Vec::new(),
-            endings: Vec::new(),
-            own_work: Vec::new(),
-            metrics: Vec::new(),
-            sessions: SessionTimes::default(),
-            broadcasts: Vec::new(),
-            heads: Vec::new(),
-            settlements: Vec::new(),
-            clocks: Vec::new(),
-            cpu: LoopCpu::default(),
-            traffic: Traffic::default(),
+            ..Delta::new(loop_id, second * 10, second * 10 + 10)
         }
     }
 
@@ -441,12 +423,9 @@ arrivals: [ { constant: 1/s, for: 1s } ]
             (0, 7 * S, vec![]),
             (1, 7 * S, vec![]),
         ];
-        for (worker, start_ns, broadcasts) in reports {
-            let mut delta = delta(worker, 0, 0);
-            delta.start_ns = start_ns;
-            delta.end_ns = start_ns + S - 1;
-            delta.broadcasts = broadcasts;
-            merger.add(delta);
+        for (loop_id, start_ns, broadcasts) in reports {
+            let second = Delta::new(loop_id, start_ns, start_ns + S - 1);
+            merger.add(Delta { broadcasts, ..second });
         }
         let numbered = plan.messages[0].numbered.as_ref().unwrap();
         let first = numbered.first.unwrap();
@@ -508,12 +487,9 @@ arrivals: [ { constant: 1/s, for: 1s } ]
             (0, 7 * S, vec![]),
             (1, 7 * S, vec![]),
         ];
-        for (worker, start_ns, broadcasts) in reports {
-            let mut delta = delta(worker, 0, 0);
-            delta.start_ns = start_ns;
-            delta.end_ns = start_ns + S - 1;
-            delta.broadcasts = broadcasts;
-            merger.add(delta);
+        for (loop_id, start_ns, broadcasts) in reports {
+            let second = Delta::new(loop_id, start_ns, start_ns + S - 1);
+            merger.add(Delta { broadcasts, ..second });
         }
         let numbered = plan.messages[0].numbered.as_ref().unwrap();
         let [near, far] =
@@ -561,18 +537,10 @@ arrivals: [ { constant: 1/s, for: 1s } ]
             let mut outcomes = [0; engine::measure::OUTCOMES];
             ends.iter().for_each(|&(outcome, n)| outcomes[outcome as usize] = n);
             MeasureDelta {
-                measure: MeasureId(number(kind) as u16),
                 due: begun,
-                missed: Default::default(),
                 begun,
                 outcomes,
-                retried: 0,
-                response: LogHistogram::new(),
-                failed: LogHistogram::new(),
-                censored: LogHistogram::new(),
-                service: LogHistogram::new(),
-                lag: LogHistogram::new(),
-                late: LogHistogram::new(),
+                ..MeasureDelta::new(MeasureId(number(kind) as u16))
             }
         };
         let measures = vec![

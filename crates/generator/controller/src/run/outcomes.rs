@@ -147,7 +147,6 @@ fn users(counts: &Counts) -> RegionTally {
 mod tests {
     use engine::measure::{MeasureDelta, OUTCOMES};
     use record::schema::PhaseInfo;
-    use stats::hist::LogHistogram;
     use testkit::runs::sample;
 
     use super::*;
@@ -161,20 +160,7 @@ mod tests {
         let mut outcomes = [0; OUTCOMES];
         outcomes[Outcome::Ok as usize] = 1;
         let measure = MeasureId(sample::REQUEST as u16);
-        let delta = MeasureDelta {
-            measure,
-            due: 1,
-            missed: Default::default(),
-            begun: 1,
-            outcomes,
-            retried: 0,
-            response: LogHistogram::new(),
-            failed: LogHistogram::new(),
-            censored: LogHistogram::new(),
-            service: LogHistogram::new(),
-            lag: LogHistogram::new(),
-            late: LogHistogram::new(),
-        };
+        let delta = MeasureDelta { due: 1, begun: 1, outcomes, ..MeasureDelta::new(measure) };
         interval.measures.insert(measure, delta);
         interval
     }
