@@ -42,7 +42,7 @@ export type ErrorSample = {
   at_ns: number;
   /** Index into `RunInfo::measures`; `null`: the step is no operation. */
   measure?: number | null;
-  /** That step. */
+  /** The step that is no operation. */
   own_step?: string | null;
   /** `crate::Outcome::name`. */
   kind: string;
@@ -389,12 +389,12 @@ export type RunDocument = {
   health: HealthSummary;
   phases: Array<Phase>;
   highlights: Array<Highlight>;
-  /** Those of the complete run first, the worst of them first. */
+  /** The steps: those of the complete run first, the worst of them first. */
   steps: Array<Step>;
   steps_left_out: number;
   /** The requests with a tag taken as one, each. */
   tags: Array<Step>;
-  /** Those of the scenario's own; left out if it has none. */
+  /** The scenario's own metrics; left out if it has none. */
   metrics?: Array<MetricSummary>;
   course: Course;
   examples: Array<Example>;

@@ -18,7 +18,7 @@ pub enum Popularity {
         /// Above 0 and below 1: the greater, the more often the first ones.
         skew: f64,
     },
-    /// The same from the last item backwards.
+    /// [`Zipfian`](Popularity::Zipfian) from the last item backwards.
     Latest {
         /// As that of [`Zipfian`](Popularity::Zipfian).
         skew: f64,

@@ -74,9 +74,9 @@ pub struct Level {
 /// Counts of one second, or of another stretch of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Count {
-    /// Those that are worse.
+    /// The number of those that are worse.
     pub hits: f64,
-    /// All of them.
+    /// The number of all.
     pub of: f64,
 }
 

@@ -162,7 +162,7 @@ pub fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&UrlBytes::parse(text).bytes).into_owned()
 }
 
-/// The same of a part in which each `%` begins an escape; `None`: one does not, or the result is no UTF-8.
+/// As [`decoded`], of a part in which each `%` begins an escape; `None`: one does not, or the result is no UTF-8.
 #[must_use]
 pub fn decoded_strictly(text: &str) -> Option<String> {
     let UrlBytes { bytes, is_valid } = UrlBytes::parse(text);

@@ -127,11 +127,11 @@ pub(crate) struct Failures {
     /// The texts of details by their numbers, and their numbers.
     texts: Vec<Arc<str>>,
     numbers: BTreeMap<Arc<str>, u32>,
-    /// Those of the interval.
+    /// The failures of the interval.
     counts: BTreeMap<ErrorKey, u64>,
     /// The samples of each kind so far.
     kept: BTreeMap<ErrorKey, u8>,
-    /// Those of the interval.
+    /// The samples of the interval.
     samples: Vec<Sample>,
     /// The steps that are no operations, by session and instruction.
     own_steps: Arc<BTreeMap<StepPlace, String>>,

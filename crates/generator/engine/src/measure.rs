@@ -49,7 +49,7 @@ pub struct Delta {
     pub lag: LogHistogram,
     /// Failures by what they were.
     pub errors: Vec<ErrorDelta>,
-    /// Some of them, as their users saw them.
+    /// Samples of the failures, as their users saw them.
     pub samples: Vec<Sample>,
     /// Lines that scripts have written.
     pub console: Vec<ConsoleLine>,

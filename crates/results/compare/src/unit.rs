@@ -45,7 +45,7 @@ impl Occurrence {
         }
     }
 
-    /// The same so that its scatter does not grow with it: the arcsine of a share's root, the root of a number
+    /// The figure in a unit in which its scatter does not grow with it: the arcsine of a share's root, the root of a number
     /// (Bartlett 1947).
     pub(crate) fn transformed(self) -> f64 {
         let root = self.plain().sqrt();

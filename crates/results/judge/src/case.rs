@@ -39,7 +39,7 @@ impl<'a> Case<'a> {
         Case::with_broken(figures, thresholds, RunIncidents::find(figures))
     }
 
-    /// The same, if it is known already what broke.
+    /// A case whose incidents are known already.
     pub(crate) fn with_broken(
         figures: &'a Figures,
         thresholds: &'a [Threshold],

@@ -74,7 +74,7 @@ pub(crate) fn summarise(figures: &Figures) -> Vec<ErrorSummary> {
 
 /// Operations of a measure.
 struct Overdue {
-    /// Those that the end of the run met unfinished, and that have failed.
+    /// Operations that the end of the run met unfinished, and that have failed.
     count: u64,
     failed: u64,
     ended: u64,

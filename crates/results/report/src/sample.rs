@@ -142,7 +142,7 @@ fn finding(severity: Severity, code: &str, text: &str) -> Finding {
     Finding { severity, code: code.to_owned(), text: text.to_owned(), evidence }
 }
 
-/// The same run, with what failed and when.
+/// The summary of the run with failures and an incident.
 pub(crate) fn broken() -> Summary {
     let failed = |step: &str, kind: &str, detail: Option<&str>, count| ErrorSummary {
         step: step.to_owned(),

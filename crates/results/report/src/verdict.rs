@@ -155,7 +155,7 @@ fn heading(text: &str, columns: usize, style: Style) -> String {
     Line::default().tone(Tone::Dim, text).render(columns, style)
 }
 
-/// Those that failed stand first.
+/// The thresholds; those that failed stand first.
 fn thresholds(results: &[ThresholdResult], columns: usize, style: Style) -> Vec<String> {
     if results.is_empty() {
         return Vec::new();

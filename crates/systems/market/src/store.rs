@@ -71,7 +71,7 @@ pub(crate) trait Store: Send + Sync {
     /// The predictions in a pool that is open, in the order of their numbers.
     fn predictions(&self, pool: PoolId) -> Answer<'_, Vec<PlacedPrediction>>;
 
-    /// Those of them whose numbers are higher than `after`.
+    /// The predictions of the pool whose numbers are higher than `after`.
     fn predictions_after(&self, pool: PoolId, after: u64) -> Answer<'_, Vec<PlacedPrediction>> {
         Box::pin(async move {
             let mut all = self.predictions(pool).await?;

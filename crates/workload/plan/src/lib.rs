@@ -155,7 +155,7 @@ pub struct Plan {
     pub options: Options,
     /// Conditions that must hold for the run to pass.
     pub thresholds: Vec<Threshold>,
-    /// Those of them that end the run as soon as they do not hold.
+    /// The thresholds that end the run as soon as they do not hold.
     pub aborts: Vec<Abort>,
     /// The figures that end the run as soon as they are known.
     #[serde(skip_serializing_if = "Option::is_none")]

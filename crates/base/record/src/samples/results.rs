@@ -173,7 +173,7 @@ impl BadLine {
         BadLine { line, problem: problem.into() }
     }
 
-    /// The same of a document in which lines mean nothing.
+    /// The error of a document in which lines mean nothing.
     pub(super) fn in_document(self, tool: &'static str) -> ResultsError {
         ResultsError::Document { tool, problem: self.problem }
     }

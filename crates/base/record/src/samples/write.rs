@@ -280,7 +280,7 @@ impl SampleImport<'_> {
         }
     }
 
-    /// The same results have the same id, so that they are not imported twice without notice: FNV-1a of
+    /// The part of the id that follows from the results, so that they are not imported twice without notice: FNV-1a of
     /// 64 bits (Fowler, Noll and Vo 1991), folded.
     fn entropy(&self) -> u16 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;

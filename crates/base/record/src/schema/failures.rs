@@ -12,7 +12,7 @@ pub struct ErrorCount {
     /// Index into `RunInfo::measures`; `None`: the step is no operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<u16>,
-    /// That step, with its line in the scenario: "`set` of `code`".
+    /// The step that is no operation: "`set` of `code`".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_step: Option<String>,
     /// [`crate::Outcome::name`].
@@ -42,7 +42,7 @@ pub struct ErrorSample {
     /// Index into `RunInfo::measures`; `None`: the step is no operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<u16>,
-    /// That step.
+    /// The step that is no operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_step: Option<String>,
     /// [`crate::Outcome::name`].
@@ -88,7 +88,7 @@ pub struct ErrorSummary {
     pub last_ns: u64,
     /// `count` by phase, in the order of `RunInfo::phases`.
     pub by_phase: Vec<u64>,
-    /// Some of them, the first ones of the run.
+    /// Samples of the failures, the first ones of the run.
     pub samples: Vec<ErrorSample>,
 }
 

@@ -150,7 +150,7 @@ pub(super) fn interval_of(stretches: &[LogHistogram], q: f64) -> Interval {
     interval_at(stretches, q, 0.95)
 }
 
-/// The same of any confidence.
+/// The interval of any confidence.
 pub(super) fn interval_at(stretches: &[LogHistogram], q: f64, confidence: f64) -> Interval {
     let mut known = LogHistogram::new();
     stretches.iter().for_each(|hist| known.merge(hist));

@@ -96,9 +96,9 @@ struct Ended {
     runs: f64,
     /// Runs in which it was known at a look.
     known: f64,
-    /// Those whose interval does not hold the true percentile.
+    /// Runs whose interval does not hold the true percentile.
     wrong: f64,
-    /// Their lengths in seconds, all together.
+    /// The lengths of the runs in seconds, all together.
     seconds: f64,
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn add(counts: &mut ErrorCounts, error: ErrorDelta) {
 #[derive(Debug)]
 pub(crate) struct Failures {
     samples_max: u32,
-    /// Those that are told apart, with the number of samples of each.
+    /// The kinds that are told apart, with the number of samples of each.
     kinds: BTreeMap<ErrorKey, u32>,
     /// Failures that are events.
     events: BTreeMap<(MeasureId, Outcome), u32>,

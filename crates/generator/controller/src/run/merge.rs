@@ -26,7 +26,7 @@ pub(crate) struct Interval {
     pub(crate) measures: BTreeMap<MeasureId, MeasureDelta>,
     /// Failures by what they were.
     pub(crate) errors: ErrorCounts,
-    /// Some of them.
+    /// Samples of the failures.
     pub(crate) samples: Vec<Sample>,
     /// Lines that scripts have written.
     pub(crate) console: Vec<ConsoleLine>,

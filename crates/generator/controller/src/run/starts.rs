@@ -36,7 +36,7 @@ pub(crate) fn has_begun(phase: &Phase, at_ns: u64, stopped_ns: Option<u64>) -> b
 pub(crate) struct LastSessions {
     /// Users that started, each as often as it began a session.
     started: u64,
-    /// Those of them that began a further one.
+    /// The users that began a further session.
     repeated: u64,
 }
 

@@ -154,7 +154,7 @@ impl Interpreter<'_> {
         self.explain_as(now_ns, key, outcome, Cause::Text, None, detail);
     }
 
-    /// The same of an answer, or a message, that is not as wanted.
+    /// Explains a failure by an answer, or a message, that is not as wanted.
     pub(crate) fn explain_answer(
         &mut self,
         now_ns: u64,

@@ -421,7 +421,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// The same for a handshake, an event stream or a poll. Other steps of their user may go on until their response comes:
+    /// Inserts cookies into a handshake, the request of an event stream, or a poll. Other steps of their user may go on until their response comes:
     /// a path that varies is kept.
     pub(crate) fn carry_cookies_along(
         &mut self,

@@ -212,7 +212,7 @@ impl<'p> Interpreter<'p> {
         self.end_failed_poll(now_ns, slot, outcome);
     }
 
-    /// The same, and it is known why.
+    /// Ends a poll that failed, once its failure is explained.
     fn end_failed_poll(&mut self, now_ns: u64, slot: ConnSlot, outcome: Outcome) {
         self.record_background(now_ns, slot, outcome, 0);
         let pause_ns = self.poll_op(slot).pause_ns;

@@ -348,7 +348,7 @@ impl<'p> Interpreter<'p> {
         self.end_failed_attempt(now_ns, slot, outcome, status, &detail());
     }
 
-    /// The same, and it is known why.
+    /// Ends an attempt that failed, once its failure is explained.
     fn end_failed_attempt(
         &mut self,
         now_ns: u64,

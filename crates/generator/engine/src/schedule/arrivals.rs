@@ -109,7 +109,7 @@ struct Course<'p> {
 pub struct Arrivals<'p> {
     plan: &'p Plan,
     share: Share,
-    /// Those of each population.
+    /// The course of each population.
     courses: Vec<Course<'p>>,
     /// The next start of each of several populations; empty: none was looked for.
     upcoming: Vec<Option<Start<'p>>>,

@@ -132,7 +132,7 @@ impl Settlements {
         true
     }
 
-    /// All of them. Their sum does not depend on their order.
+    /// Takes all settlements. Their sum does not depend on their order.
     pub fn take(&mut self) -> Vec<(Settlement, u64)> {
         self.0.drain().collect()
     }

@@ -28,7 +28,7 @@ struct TakingUsers {
 }
 
 impl Takers {
-    /// Those of every table whose rows are used once.
+    /// The takers of every table whose rows are used once.
     pub(super) fn of_plan(plan: &Plan) -> Vec<Takers> {
         let data = plan.data.iter().enumerate();
         let once = data.filter(|(_, data)| data.order == Order::Once);

@@ -185,7 +185,7 @@ impl Fleet {
         steps
     }
 
-    /// Those beyond this number that end now. By billing, as many run as there should be: one that boots is paid for and
+    /// The instances beyond this number that end now. By billing, as many run as there should be: one that boots is paid for and
     /// serves nobody yet.
     fn removable(&self, desired: u32, now_ns: u64) -> Vec<usize> {
         let Some(billing) = self.billing.as_ref().filter(|_| !self.is_hurried) else {

@@ -247,7 +247,7 @@ impl Deflater {
         out
     }
 
-    /// The same of a message that refers to nothing farther back than a window of so many bits, and to no message before.
+    /// Compresses a message that refers to nothing farther back than a window of so many bits, and to no message before.
     pub fn deflate_within(&mut self, message: &[u8], window_bits: u8) -> Vec<u8> {
         let mut payload = Vec::new();
         for part in message.chunks(1 << window_bits) {

@@ -332,7 +332,7 @@ fn bimodal(rng: &mut Rng) -> f64 {
     steady(rng) + if rng.below(2) == 0 { 0.0 } else { 1.47_f64.ln() }
 }
 
-/// The same with a quarter of all runs in the slower group, which is the worst that there is.
+/// Figures with a quarter of all runs in the slower group, which is the worst that there is.
 fn uneven(rng: &mut Rng) -> f64 {
     steady(rng) + if rng.below(4) > 0 { 0.0 } else { 1.47_f64.ln() }
 }

@@ -41,7 +41,7 @@ fn found(baseline: &[Vec<ErrorSummary>], candidate: &[Vec<ErrorSummary>]) -> Vec
     changes(all, decided)
 }
 
-/// The only one of these.
+/// The only change that was found.
 fn only(mut found: Vec<ErrorChange>) -> ErrorChange {
     assert_eq!(found.len(), 1, "{found:?}");
     found.remove(0)

@@ -152,7 +152,7 @@ pub(super) struct Building {
 /// The measures of a course.
 #[derive(Debug)]
 pub(super) struct Read {
-    /// Those with charts.
+    /// The measures with charts.
     pub(super) measures: Vec<MeasureCourse>,
     /// The number of further measures.
     pub(super) left_out: usize,

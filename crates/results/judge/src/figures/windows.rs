@@ -20,7 +20,7 @@ pub(crate) struct Window {
     pub(crate) answered: f64,
     /// Sum of the response times of these, in seconds.
     pub(crate) answered_s: f64,
-    /// Those of them that were answered with a failure.
+    /// Requests that were answered in it with a failure.
     pub(crate) failed: f64,
     /// Sum of the natural logarithms of the response times of the others, in nanoseconds.
     pub(crate) succeeded_ln: f64,
@@ -59,7 +59,7 @@ pub(crate) struct Windows<'w> {
 }
 
 impl Windows<'_> {
-    /// Those of these measures as if they were one.
+    /// The windows of these measures as if they were one.
     pub(crate) fn of(&self, measures: &[usize]) -> Vec<Window> {
         let mut sum = vec![Window::default(); self.count];
         for windows in measures.iter().filter_map(|&measure| self.by_measure.get(measure)) {

@@ -52,7 +52,7 @@ pub(super) struct Series {
 pub(super) struct Counts {
     pub(super) seconds: f64,
     pub(super) due: f64,
-    /// Those that succeeded or failed.
+    /// Operations that succeeded or failed.
     pub(super) operations: f64,
     pub(super) errors: f64,
     pub(super) unanswered: f64,

@@ -40,7 +40,7 @@ pub(super) struct IncidentWindow {
     pub(super) to_the_end: bool,
     /// The step, or the tag of it, in the window.
     pub(super) during: Counts,
-    /// The same outside of all its windows.
+    /// The step, or the tag of it, outside of all its windows.
     pub(super) usual: Counts,
     /// Both ends of all its windows, since the run's start.
     pub(super) all: Vec<Ends>,

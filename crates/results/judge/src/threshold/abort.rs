@@ -30,7 +30,7 @@ pub struct AbortWatch {
     kinds: Vec<String>,
 }
 
-/// One of them, and what its figure is of.
+/// A threshold, and what its figure is of.
 #[derive(Debug)]
 struct WatchedThreshold {
     abort: Abort,
@@ -53,7 +53,7 @@ struct Slice {
     start_ns: u64,
     end_ns: u64,
     cell: Cell,
-    /// Those whose times count.
+    /// The operations whose times count.
     times: Cell,
 }
 

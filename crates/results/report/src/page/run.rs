@@ -68,12 +68,12 @@ pub(super) struct RunDocument<'a> {
     health: &'a record::schema::HealthSummary,
     phases: Vec<Phase<'a>>,
     highlights: Vec<Highlight>,
-    /// Those of the complete run first, the worst of them first.
+    /// The steps: those of the complete run first, the worst of them first.
     steps: Vec<Step<'a>>,
     steps_left_out: usize,
     /// The requests with a tag taken as one, each.
     tags: Vec<Step<'a>>,
-    /// Those of the scenario's own; left out if it has none.
+    /// The scenario's own metrics; left out if it has none.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     metrics: &'a [MetricSummary],
     course: &'a Course,

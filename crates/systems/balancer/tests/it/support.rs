@@ -239,7 +239,7 @@ pub(crate) async fn websocket_echo() -> SocketAddr {
     echo_until(EchoOptions::default(), for_ever).await.0
 }
 
-/// The same with these options until `shutdown` resolves; its address and its end.
+/// An echo server with these options until `shutdown` resolves; its address and its end.
 pub(crate) async fn echo_until(
     options: EchoOptions,
     shutdown: Shutdown,

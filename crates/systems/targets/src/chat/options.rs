@@ -16,10 +16,10 @@ const MESSAGE_MAX: usize = 64 << 10;
 /// Names of events and fields, as clients know them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Names {
-    /// Those that `docs/chat.md` describes.
+    /// The names that `docs/chat.md` describes.
     #[default]
     Own,
-    /// Those of the prototypes of a chat that were published: events of a stream are `refresh`, those of a Phoenix channel
+    /// The names of the prototypes of a chat that were published: events of a stream are `refresh`, those of a Phoenix channel
     /// `publish`, with the text as `body`; and a `speak` has no reply.
     Published,
 }

@@ -111,7 +111,7 @@ impl Template {
         })
     }
 
-    /// The same under this name, with any text behind it.
+    /// The template under this name, with any text behind it.
     pub(super) fn open(self, name: &'static str) -> Template {
         Template { open: true, name, ..self }
     }

@@ -78,9 +78,9 @@ impl Population {
 /// How many sessions the users of a closed phase begin, unless its time is over before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Iterations {
-    /// All of them together, each one at least.
+    /// All users together, each one at least.
     Shared(u64),
-    /// Each of them.
+    /// Each user.
     Each(u64),
 }
 

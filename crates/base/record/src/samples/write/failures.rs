@@ -21,7 +21,7 @@ struct Key {
 /// Failures by interval.
 pub(super) struct Failures<'a> {
     details: &'a [String],
-    /// Those that are told apart, without their interval.
+    /// The kinds that are told apart, without their interval.
     distinct: BTreeSet<Key>,
     counts: BTreeMap<Key, u64>,
 }
