@@ -53,7 +53,7 @@ pub(crate) async fn apply_rules(state: &MarketState, event: Event) -> Result<(),
         }
         let origin = RuleOrigin { rule: number, event: event.number, outcome: event.outcome };
         let question = Question {
-            // That of the slot which takes it.
+            // The slot that takes the question has a pool.
             pool: PoolId(0),
             about: event.game,
             text: rule.text.clone(),
@@ -83,7 +83,7 @@ pub(crate) async fn outcome_of(
     match state.is_slots(pool) {
         // Boxed, so that the future of predictions in games' pools stays small.
         true => Box::pin(outcome_of_question(state, user, pool, option)).await,
-        false => Outcome::parse(option).ok_or_else(|| unknown_option("home, away and none")),
+        false => outcome_of_game(option),
     }
 }
 
@@ -104,6 +104,10 @@ async fn outcome_of_question(
         return Err(not_invited());
     }
     question.outcome(option).ok_or_else(|| unknown_option(&question.answers.join(" and ")))
+}
+
+fn outcome_of_game(option: &str) -> Result<Outcome, RequestError> {
+    Outcome::parse(option).ok_or_else(|| unknown_option("home, away and none"))
 }
 
 fn unknown_option(known: &str) -> RequestError {
@@ -136,7 +140,7 @@ pub(crate) async fn pose(
         }
     };
     let question = Question {
-        // That of the slot which takes it.
+        // The slot that takes the question has a pool.
         pool: PoolId(0),
         about,
         text,
@@ -223,15 +227,14 @@ pub(crate) async fn record(
         return Err(RequestError::new("not_allowed", "only administrators report events"));
     }
     let option = request.option.as_deref().unwrap_or_default();
-    let outcome = Outcome::parse(option)
-        .ok_or(RequestError::new("unknown_option", "the options are home, away and none"))?;
+    let outcome = outcome_of_game(option)?;
     if !state.is_played(game) {
         return Err(RequestError::new("unknown_game", "no such game"));
     }
     let last = state.store.last_event(game).await?;
     let next = last.saturating_add(1);
     let number = request.number.unwrap_or(next);
-    // Those between would be lost, and what is asked after the last one never decided.
+    // The events between would be lost, and questions that are asked after the last of them never decided.
     if number > next {
         let problem = format!("the next event of this game has the number {next}");
         return Err(RequestError::new("invalid", problem));

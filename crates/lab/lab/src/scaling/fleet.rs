@@ -1,9 +1,9 @@
 //! The instances of a group: which are launched, which are ended, and which replace others that have died.
 //!
 //! An instance that is launched boots for a while, then its process starts, then it is ready. The newest is removed first:
-//! the oldest ones, which other services may name, stay. (EC2 Auto Scaling's own rule is about launch templates and billing
-//! hours, which there are none of.) A free place that has rested longest is used first, so that what has died is not tried
-//! again at once if there is another.
+//! the oldest ones, which other services may name, stay. Where instances end by billing, the one is removed first whose paid
+//! unit ends first. A free place that has rested longest is used first, so that what has died is not tried again at once if
+//! there is another.
 
 /// Between a failure at a place and its next use there.
 const PAUSE_NS: u64 = 1_000_000_000;
@@ -185,8 +185,8 @@ impl Fleet {
         steps
     }
 
-    /// The instances beyond this number that end now. By billing, as many run as there should be: one that boots is paid for and
-    /// serves nobody yet.
+    /// The instances beyond this number that end now. By billing, as many run as there should be: one that boots is paid for
+    /// and serves nobody yet.
     fn removable(&self, desired: u32, now_ns: u64) -> Vec<usize> {
         let Some(billing) = self.billing.as_ref().filter(|_| !self.is_hurried) else {
             return self.newest(self.present().saturating_sub(desired));
