@@ -87,13 +87,6 @@ pub struct Interval {
     pub high: f64,
 }
 
-impl Interval {
-    /// Whether 0 lies outside.
-    pub fn excludes_zero(&self) -> bool {
-        self.low > 0.0 || self.high < 0.0
-    }
-}
-
 /// A main effect or an interaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
