@@ -246,27 +246,12 @@ mod by_outcome {
     }
 }
 
-#[derive(Debug)]
-struct Store {
-    kind: MeasureKind,
-    due: u64,
-    missed: [u64; WhyNot::ALL.len()],
-    begun: u64,
-    outcomes: [u64; OUTCOMES],
-    retried: u64,
-    response: LogHistogram,
-    failed: LogHistogram,
-    censored: LogHistogram,
-    service: LogHistogram,
-    lag: LogHistogram,
-    late: LogHistogram,
-}
-
 /// Collects what a loop measures.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     loop_id: u16,
-    stores: Vec<Store>,
+    kinds: Vec<MeasureKind>,
+    measures: Vec<MeasureDelta>,
     lag: LogHistogram,
     pub(crate) failures: Failures,
     endings: BTreeMap<Ending, u64>,
@@ -303,20 +288,6 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// `rows_max`: how many rows are gathered before they are handed over.
     pub(crate) fn new(plan: &Plan, loop_id: u16, rows_max: usize) -> Recorder {
-        let stores = plan.measures.iter().map(|measure| Store {
-            kind: measure.kind,
-            due: 0,
-            missed: Default::default(),
-            begun: 0,
-            outcomes: [0; OUTCOMES],
-            retried: 0,
-            response: LogHistogram::new(),
-            failed: LogHistogram::new(),
-            censored: LogHistogram::new(),
-            service: LogHistogram::new(),
-            lag: LogHistogram::new(),
-            late: LogHistogram::new(),
-        });
         let phase_ends: Vec<u64> = plan.phases.iter().map(Phase::end_ns).collect();
         let own_steps = (0..).map(SessionId).zip(&plan.sessions).flat_map(|(id, session)| {
             let steps = session.own_steps(&plan.data, &plan.measures).into_iter();
@@ -326,7 +297,12 @@ impl Recorder {
         let own_steps = Arc::new(own_steps);
         Recorder {
             loop_id,
-            stores: stores.collect(),
+            kinds: plan.measures.iter().map(|measure| measure.kind).collect(),
+            measures: (0..)
+                .map(MeasureId)
+                .map(MeasureDelta::new)
+                .take(plan.measures.len())
+                .collect(),
             lag: LogHistogram::new(),
             failures: Failures::new(plan.options.samples, Arc::clone(&own_steps)),
             endings: BTreeMap::new(),
@@ -362,25 +338,25 @@ impl Recorder {
 
     /// Counts an operation of a step that a user has come to.
     pub(crate) fn due(&mut self, measure: MeasureId) {
-        self.stores[measure.index()].due += 1;
+        self.measures[measure.index()].due += 1;
     }
 
     /// Counts its beginning.
     pub(crate) fn begin_step(&mut self, measure: MeasureId) {
-        self.stores[measure.index()].begun += 1;
+        self.measures[measure.index()].begun += 1;
     }
 
     /// Counts operations that were due and never begin.
     pub(crate) fn missed(&mut self, measure: MeasureId, why: WhyNot, times: u64) {
-        let store = &mut self.stores[measure.index()];
-        store.due += times;
-        store.missed[why as usize] += times;
+        let own = &mut self.measures[measure.index()];
+        own.due += times;
+        own.missed[why as usize] += times;
         self.counts.steps_missed += times;
     }
 
     /// Counts an attempt that failed and is tried again.
     pub(crate) fn retried(&mut self, measure: MeasureId) {
-        self.stores[measure.index()].retried += 1;
+        self.measures[measure.index()].retried += 1;
     }
 
     /// Counts a session that did not reach the end of its program.
@@ -406,17 +382,17 @@ impl Recorder {
     pub(crate) fn arrival(&mut self, row: Measurement, late_ns: u64) {
         let measure = MeasureId(row.measure);
         self.begin(measure);
-        let store = &mut self.stores[measure.index()];
+        let own = &mut self.measures[measure.index()];
         let late_ns = late_ns.min(row.response_ns());
-        store.lag.record(late_ns);
-        store.service.record(row.response_ns() - late_ns);
+        own.lag.record(late_ns);
+        own.service.record(row.response_ns() - late_ns);
         self.operation(row, 0, 0);
     }
 
     /// Counts what happened, with a time of its own.
     pub(crate) fn time(&mut self, measure: MeasureId, time_ns: u64) {
         self.count(measure, 1);
-        self.stores[measure.index()].response.record(time_ns);
+        self.measures[measure.index()].response.record(time_ns);
     }
 
     /// Records a number of a metric.
@@ -439,11 +415,11 @@ impl Recorder {
     /// may have been there before it was read.
     pub(crate) fn operation(&mut self, row: Measurement, lag_ns: u64, late_ns: u64) {
         self.trace(|| TraceEvent::Operation(row));
-        let store = &mut self.stores[usize::from(row.measure)];
-        store.outcomes[row.outcome as usize] += 1;
+        let own = &mut self.measures[usize::from(row.measure)];
+        own.outcomes[row.outcome as usize] += 1;
         self.counts.done += 1;
         if row.outcome == Outcome::Ok {
-            store.response.record(row.response_ns());
+            own.response.record(row.response_ns());
         } else {
             if row.outcome.is_error() {
                 self.counts.errors += 1;
@@ -451,19 +427,22 @@ impl Recorder {
                 self.failures.count(measure, row.outcome, Some(row.user), row.status);
             }
             if row.outcome.is_unanswered() {
-                store.censored.record(row.response_ns());
+                own.censored.record(row.response_ns());
             } else if row.outcome.is_answered_failure() {
-                store.failed.record(row.response_ns());
+                own.failed.record(row.response_ns());
             }
         }
-        if matches!(store.kind, MeasureKind::Request | MeasureKind::Handshake) {
+        if matches!(
+            self.kinds[usize::from(row.measure)],
+            MeasureKind::Request | MeasureKind::Handshake
+        ) {
             self.lag.record(lag_ns);
             if row.outcome == Outcome::Ok {
-                store.service.record(row.service_ns());
-                store.lag.record(lag_ns);
+                own.service.record(row.service_ns());
+                own.lag.record(lag_ns);
                 let late_ns = late_ns.min(row.service_ns());
                 if late_ns >= LATE_NS_MIN {
-                    store.late.record(lag_ns + late_ns);
+                    own.late.record(lag_ns + late_ns);
                 }
             }
         }
@@ -507,7 +486,7 @@ impl Recorder {
     /// Counts a condition that was evaluated.
     pub(crate) fn check(&mut self, measure: MeasureId, outcome: Outcome) {
         self.begin(measure);
-        self.stores[measure.index()].outcomes[outcome as usize] += 1;
+        self.measures[measure.index()].outcomes[outcome as usize] += 1;
         if outcome.is_error() {
             self.counts.errors += 1;
             self.failures.count(measure, outcome, None, 0);
@@ -524,10 +503,10 @@ impl Recorder {
 
     /// Counts what happened this many times.
     pub(crate) fn count(&mut self, measure: MeasureId, times: u64) {
-        let store = &mut self.stores[measure.index()];
-        store.due += times;
-        store.begun += times;
-        store.outcomes[Outcome::Ok as usize] += times;
+        let own = &mut self.measures[measure.index()];
+        own.due += times;
+        own.begun += times;
+        own.outcomes[Outcome::Ok as usize] += times;
     }
 
     /// Counts a message, or a subscription, of which it is unknown what was lost.
@@ -622,23 +601,11 @@ impl Recorder {
 
     fn close(&mut self, end_ns: u64, gauges: Gauges) {
         let phase = self.phase_ends.partition_point(|&end| end <= self.cut_start_ns);
-        let measures = self.stores.iter_mut().enumerate();
-        let measures = measures
-            .filter(|(_, s)| s.due > 0 || s.retried > 0 || s.outcomes.iter().any(|&n| n > 0));
-        let measures = measures.map(|(id, store)| MeasureDelta {
-            measure: MeasureId(id as u16),
-            due: std::mem::take(&mut store.due),
-            missed: std::mem::take(&mut store.missed),
-            begun: std::mem::take(&mut store.begun),
-            outcomes: std::mem::replace(&mut store.outcomes, [0; OUTCOMES]),
-            retried: std::mem::take(&mut store.retried),
-            response: std::mem::take(&mut store.response),
-            failed: std::mem::take(&mut store.failed),
-            censored: std::mem::take(&mut store.censored),
-            service: std::mem::take(&mut store.service),
-            lag: std::mem::take(&mut store.lag),
-            late: std::mem::take(&mut store.late),
-        });
+        let measures = self
+            .measures
+            .iter_mut()
+            .filter(|own| own.due > 0 || own.retried > 0 || own.outcomes.iter().any(|&n| n > 0));
+        let measures = measures.map(|own| std::mem::replace(own, MeasureDelta::new(own.measure)));
         let endings = std::mem::take(&mut self.endings).into_iter();
         let own_steps = &self.own_steps;
         let endings = endings.map(|(ending, users)| UnfinishedSessions {
