@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::compare::recorded::Recorded;
-use crate::support::{Ended, Running, Space, flat, plain, root, throng};
+use crate::support::{Ended, LinkedFile, Running, Space, flat, plain, root, throng};
 
 /// A command that waits for a pipe waits for ever; on a machine that is busy with other tests the others take longer than
 /// the tenth of a second that they take alone.
@@ -216,13 +216,7 @@ fn nothing_that_a_run_directory_holds_is_waited_for() {
             "probes.parquet",
             "note.txt",
         ] {
-            let path = run.join(file);
-            let aside = space.path("aside");
-            let is_there = path.exists();
-            if is_there {
-                std::fs::rename(&path, &aside).unwrap();
-            }
-            symlink(place, &path).unwrap();
+            let _linked = LinkedFile::new(&run.join(file), place, &space.path("aside"));
             let mut export = throng(["export", "--json", "-"]);
             let mut model = throng(["model", "--out"]);
             let mut compare = throng(["compare", "--baseline"]);
@@ -239,10 +233,6 @@ fn nothing_that_a_run_directory_holds_is_waited_for() {
                 assert!(ended.code.is_some(), "{file}: a signal ended {command:?}");
             }
             let _ = std::fs::remove_dir_all(space.path("model"));
-            std::fs::remove_file(&path).unwrap();
-            if is_there {
-                std::fs::rename(&aside, &path).unwrap();
-            }
         }
     }
 }

@@ -14,6 +14,6 @@ pub(crate) use program::{
 };
 pub(crate) use relay::{Direction, Fault, Relay};
 pub(crate) use servers::{Nobody, Tls, pass, read_head, server, websocket};
-pub(crate) use space::{Space, golden, golden_file, holding};
+pub(crate) use space::{LinkedFile, Space, golden, golden_file, holding};
 pub(crate) use testkit::needs::root;
 pub(crate) use yaml::{yaml, yamls};

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::compare::recorded::Recorded;
-use crate::support::{Ended, Running, Space, throng};
+use crate::support::{Ended, LinkedFile, Running, Space, throng};
 
 struct Ui {
     running: Running,
@@ -293,24 +293,14 @@ fn pipes_and_devices_are_not_read() {
         "import.json",
         "note.txt",
     ] {
-        let path = run.join(file);
-        let aside = space.path("aside");
-        let is_there = path.exists();
-        if is_there {
-            std::fs::rename(&path, &aside).unwrap();
-        }
         for target in [pipe.as_path(), Path::new("/dev/zero")] {
-            symlink(target, &path).unwrap();
+            let _linked = LinkedFile::new(&run.join(file), target, &space.path("aside"));
             ui.get("/list");
             assert!(ui.get(&format!("/report/{id}")).status > 0, "{file}");
             if file == "requests.parquet" {
                 let outcome = ui.compare(&format!("runs={id}&baseline={other}"));
                 assert_eq!(outcome["stage"], "failed", "{outcome}");
             }
-            std::fs::remove_file(&path).unwrap();
-        }
-        if is_there {
-            std::fs::rename(&aside, &path).unwrap();
         }
     }
     assert_eq!(ui.get(&format!("/report/{other}")).status, 200);

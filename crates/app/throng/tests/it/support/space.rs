@@ -1,6 +1,7 @@
 //! Places on the disk: a test's own directory, and the project's.
 
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,6 +44,33 @@ pub(crate) fn holding(folder: &Path, text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// A link in the place of a file, which is put back when this is dropped.
+pub(crate) struct LinkedFile {
+    path: PathBuf,
+    /// The file meanwhile; `None`: there was none.
+    aside: Option<PathBuf>,
+}
+
+impl LinkedFile {
+    pub(crate) fn new(path: &Path, target: &Path, aside: &Path) -> LinkedFile {
+        let aside = path.exists().then(|| aside.to_owned());
+        if let Some(aside) = &aside {
+            std::fs::rename(path, aside).unwrap();
+        }
+        symlink(target, path).unwrap();
+        LinkedFile { path: path.to_owned(), aside }
+    }
+}
+
+impl Drop for LinkedFile {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.path).unwrap();
+        if let Some(aside) = &self.aside {
+            std::fs::rename(aside, &self.path).unwrap();
+        }
+    }
 }
 
 /// A directory of a test's own.
