@@ -281,6 +281,13 @@ impl Cell {
 }
 
 impl Figures {
+    /// Figures of a run that has recorded nothing yet. They say which measures a figure is taken from, since that does not
+    /// depend on what was measured.
+    pub(crate) fn of_nothing(info: &RunInfo) -> Figures {
+        let info = RunInfo { phases: Vec::new(), ..info.clone() };
+        Figures::new(info, Vec::new(), Vec::new())
+    }
+
     /// Figures of a run whose cells are still empty.
     pub fn new(info: RunInfo, series: Vec<SeriesRow>, events: Vec<Event>) -> Figures {
         let row = vec![Cell::default(); info.measures.len()];

@@ -63,9 +63,7 @@ impl AbortWatch {
         if aborts.is_empty() {
             return AbortWatch { watched: Vec::new(), kinds: Vec::new() };
         }
-        // Which measures a figure is of does not depend on what they measured.
-        let nothing = RunInfo { phases: Vec::new(), ..info.clone() };
-        let nothing = Figures::new(nothing, Vec::new(), Vec::new());
+        let nothing = Figures::of_nothing(info);
         let end_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
         let watched = aborts.iter().filter_map(|abort| {
             let figure = MeasureFigure::of(&nothing, &abort.threshold.figure)?;

@@ -51,9 +51,7 @@ struct Stretch {
 impl UntilWatch {
     /// The figures that `until` names, of this run, which has reported nothing yet; `None`: none of them can be looked for.
     pub fn new(info: &RunInfo, until: &Until) -> Option<UntilWatch> {
-        // Which measures a figure is of does not depend on what they measured.
-        let nothing = RunInfo { phases: Vec::new(), ..info.clone() };
-        let nothing = Figures::new(nothing, Vec::new(), Vec::new());
+        let nothing = Figures::of_nothing(info);
         let watched = until.figures.iter().filter_map(|wanted| {
             let figure = MeasureFigure::of(&nothing, &wanted.figure)?;
             let Stat::Quantile(share) = figure.stat else {
