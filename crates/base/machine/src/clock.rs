@@ -138,7 +138,7 @@ pub fn monotonic_ns() -> u64 {
 
 /// Nanoseconds on the machine's monotonic clock, without `Instant`'s arithmetic: it is read for every operation.
 #[inline]
-fn machine_monotonic_ns() -> u64 {
+pub(crate) fn machine_monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

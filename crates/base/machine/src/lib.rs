@@ -11,6 +11,7 @@
 //! | `facts` | the limits as the kernel states them |
 //! | `doctor` | each limit, what it means, and the command that raises it |
 //! | `limits` | how many users the machine can hold, and what a number of users needs |
+//! | `contention` | how much of a time others had the cores |
 //! | `disk` | how much room a file system has |
 //! | `random` | secrets that cannot be guessed |
 //! | `clock` | the time, which a lab may slow down |
@@ -19,6 +20,7 @@
 
 pub mod cgroup;
 pub mod clock;
+pub mod contention;
 pub mod disk;
 pub mod doctor;
 mod facts;
