@@ -20,6 +20,7 @@
 //! Statistics 49, 2021, on sequences and their inversion). Signed ranks only grow if the shift falls, and so does the capital:
 //! the bounds are found by bisection.
 
+use crate::mean::mean;
 use crate::quantile::Interval;
 
 /// The stakes of the bet: small ones win by many small shifts, large ones by a few that are clear.
@@ -84,6 +85,13 @@ impl PairedDifferences {
             0 => Some(means[middle - 1] / 2.0 + means[middle] / 2.0),
             _ => Some(means[middle]),
         }
+    }
+
+    /// The standard deviation of the differences; `None` before the second pair.
+    pub fn scatter(&self) -> Option<f64> {
+        let mean = mean(&self.all);
+        let squares: f64 = self.all.iter().map(|one| (one - mean).powi(2)).sum();
+        (self.all.len() > 1).then(|| (squares / (self.all.len() - 1) as f64).sqrt())
     }
 
     /// The evidence against this shift: an anytime-valid p-value, two-sided. If the shift is the true one, the probability that
@@ -228,6 +236,17 @@ pub fn pairs_expected(scatter: f64, matters: f64, confidence: f64) -> f64 {
         pairs = least.max(2.0 * ratio * ratio * (level + 0.5 * pairs.ln()));
     }
     pairs.ceil()
+}
+
+/// About how many pairs decide all of these, by the one that scatters most; `None` before the second pair.
+pub fn most_expected<'a>(
+    all: impl IntoIterator<Item = &'a PairedDifferences>,
+    matters: f64,
+    confidence: f64,
+) -> Option<u64> {
+    let scatters = all.into_iter().filter_map(PairedDifferences::scatter);
+    let most = scatters.max_by(f64::total_cmp)?;
+    Some(pairs_expected(most, matters, confidence) as u64)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use compare::CompareError;
+use compare::disturbed::DisturbedBlock;
 use compare::duet::{BlockFigures, BlockPair, Duet, DuetResult, Interleave};
 use machine::clock::monotonic_ns;
 use machine::thread::core_halves;
@@ -82,6 +83,8 @@ pub enum DuetProgress<'a> {
     Tick(&'a Tick<'a>),
     /// A pair of both targets ended, and this is known now.
     Pair(&'a DuetResult),
+    /// Somebody else had the machine in the last pair.
+    Disturbed(&'a DisturbedBlock),
     /// A pair could not be made.
     Failed {
         /// Why, in words.
@@ -153,13 +156,16 @@ impl KnownPairs {
         Ok(known)
     }
 
-    /// Adds a pair that is recorded.
+    /// Adds a pair that is recorded, unless it was disturbed and made again.
     fn add(
         &mut self,
         pair: &[BlockRecord],
         state: &DuetState,
         directory: &Path,
     ) -> Result<(), DuetError> {
+        if pair.iter().any(|block| state.is_repeated(block)) {
+            return Ok(());
+        }
         let how = state.settings().how;
         let read = |role: BlockRole| -> Result<Vec<BlockFigures>, DuetError> {
             let own = pair.iter().filter(|block| block.role == role);
@@ -186,7 +192,8 @@ impl KnownPairs {
 
     fn result(&self, state: &DuetState, directory: &Path) -> DuetResult {
         let failed = state.failed.len() as u64;
-        let mut result = self.both.result().with_failed_pairs(failed);
+        let result = self.both.result().with_disturbed_pairs(&state.disturbed);
+        let mut result = result.with_failed_pairs(failed);
         if self.itself.pairs() > 0 {
             let alone = (self.alone.pairs() > 0).then_some(&self.alone);
             result = result.with_self_check(Duet::self_check(&self.itself, alone));
@@ -281,6 +288,10 @@ impl Conductor<'_> {
         match made {
             Ok(blocks) => {
                 *failures = 0;
+                state.note_disturbance(&blocks);
+                if let Some(disturbed) = state.disturbed.last().filter(|one| one.block == number) {
+                    watch(DuetProgress::Disturbed(disturbed));
+                }
                 known.add(&blocks, state, self.request.directory)?;
                 state.blocks.extend(blocks);
                 state.write(self.request.directory)?;

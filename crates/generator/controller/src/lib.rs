@@ -12,6 +12,7 @@
 //! | `target` | a built-in target as a process |
 //! | `surroundings` | a lab that a run takes place in |
 //! | `control` | the user requests the end, or a pause |
+//! | `shares` | how much of the time of a run others had this machine |
 //! | `secrets` | what is not recorded of that which a scenario is compiled from |
 
 mod capacity_search;
@@ -22,6 +23,7 @@ pub mod names;
 mod run;
 mod secrets;
 mod series;
+mod shares;
 pub mod simulate;
 mod surroundings;
 mod target;

@@ -10,7 +10,7 @@
 mod figures;
 mod result;
 
-use stats::sequential::{Decision, PairedDifferences, pairs_expected};
+use stats::sequential::{Decision, PairedDifferences, most_expected};
 
 use super::Figure;
 use super::options::Options;
@@ -258,18 +258,15 @@ impl Duet {
 
     /// About how many pairs will decide, by the step that scatters most; `None` before the second pair.
     pub fn pairs_expected(&self) -> Option<u64> {
-        let matters = self.settings.difference.ln_1p();
-        let confidence = self.confidence();
-        let scatters = self.scatters();
-        let most = scatters.iter().map(|one| one.scatter).max_by(f64::total_cmp)?;
-        Some(pairs_expected(most, matters, confidence) as u64)
+        let steps = self.steps.iter().flatten().map(|step| &step.differences);
+        most_expected(steps, self.settings.difference.ln_1p(), self.confidence())
     }
 
     /// How the differences of each step scatter.
     pub fn scatters(&self) -> Vec<StepScatter> {
         let steps = self.steps.iter().flatten();
         let known = steps.filter_map(|step| {
-            let scatter = deviation(step.differences.differences())?;
+            let scatter = step.differences.scatter()?;
             let shift = step.differences.estimate()?;
             Some(StepScatter { name: step.name.clone(), scatter, shift: shift.exp_m1() })
         });
@@ -317,9 +314,6 @@ impl Duet {
 
     fn step(&self, step: &StepSequence, confidence: f64) -> DuetStep {
         let pairs = step.differences.len();
-        let interval = step.differences.interval(confidence);
-        let bounds = (interval.low.exp_m1(), interval.high.exp_m1());
-        let is_bounded = bounds.0 > -1.0 && bounds.1.is_finite();
         let mean_ns = |sum: f64| (pairs > 0).then(|| sum / pairs as f64);
         let mut found = DuetStep {
             name: step.name.clone(),
@@ -335,8 +329,9 @@ impl Duet {
             old_ns: mean_ns(step.old_ns),
             new_ns: mean_ns(step.new_ns),
             change: step.differences.estimate().map(f64::exp_m1),
-            interval: is_bounded.then_some(bounds),
+            interval: relative_interval(&step.differences, confidence),
             p: step.differences.p(0.0),
+            differences: step.differences.differences().iter().map(|one| one.exp_m1()).collect(),
         };
         found.text = result::text(&found, self.settings.difference);
         found
@@ -370,11 +365,14 @@ impl Duet {
     }
 }
 
-/// The standard deviation; `None` of fewer than two values.
-fn deviation(values: &[f64]) -> Option<f64> {
-    let mean = stats::mean::mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
+/// The interval of a relative difference, from differences of logarithms; `None` as long as a side of it is open.
+pub(crate) fn relative_interval(
+    differences: &PairedDifferences,
+    confidence: f64,
+) -> Option<(f64, f64)> {
+    let interval = differences.interval(confidence);
+    let bounds = (interval.low.exp_m1(), interval.high.exp_m1());
+    (bounds.0 > -1.0 && bounds.1.is_finite()).then_some(bounds)
 }
 
 #[cfg(test)]

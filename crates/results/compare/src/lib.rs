@@ -18,6 +18,7 @@ mod changed;
 mod curves;
 mod decide;
 mod detect;
+pub mod disturbed;
 pub mod duet;
 mod errors;
 mod evidence;

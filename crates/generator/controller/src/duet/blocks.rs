@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::ScopedJoinHandle;
 
+use machine::contention::Contention;
 use machine::thread::{CoreSet, core_halves};
 use record::schema::RunStatus;
 use record::{Durability, RecordError, Run};
@@ -12,6 +13,7 @@ use workers::with_causes;
 use super::state::{BlockRecord, BlockRole, DuetState, RUNS};
 use super::{CompileError, Conductor, DuetProgress};
 use crate::run::{ConductError, conduct};
+use crate::shares::machine_shares;
 
 /// A block to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +54,9 @@ impl BlockError {
 }
 
 impl Block {
-    fn record(&self, directory: String) -> BlockRecord {
-        BlockRecord { pair: self.number, role: self.role, directory }
+    fn record(&self, directory: String, begun: &Contention) -> BlockRecord {
+        let shares = machine_shares(begun);
+        BlockRecord { pair: self.number, role: self.role, directory, shares }
     }
 
     /// The overrides of its run.
@@ -75,6 +78,7 @@ impl Conductor<'_> {
         let compiled = (self.compile)(state.target(block.role), &block.overrides(state))?;
         let runs = self.request.directory.join(RUNS);
         let run = self.request.series.run(compiled, &runs);
+        let begun = Contention::now();
         let conducted = conduct(run, &mut |tick| watch(DuetProgress::Tick(tick)));
         let conducted = conducted.map_err(|error| match error {
             ConductError::Record(error) => BlockError::Record(error),
@@ -82,7 +86,7 @@ impl Conductor<'_> {
         })?;
         match conducted.info.status {
             RunStatus::Complete | RunStatus::Until => {
-                Ok(block.record(format!("{RUNS}/{}", file_name(&conducted.directory))))
+                Ok(block.record(format!("{RUNS}/{}", file_name(&conducted.directory)), &begun))
             }
             RunStatus::Interrupted => Err(BlockError::Interrupted),
             RunStatus::Running | RunStatus::Aborted | RunStatus::Failed => {
@@ -175,9 +179,10 @@ impl ProcessPlace<'_> {
         let is_durable = self.durability == Durability::PowerCut;
         command.args(is_durable.then_some("--durable"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let begun = Contention::now();
         let output = command.output().map_err(|error| BlockError::failed(error.to_string()))?;
         match ended_run(&runs) {
-            Some(name) => Ok(block.record(format!("{folder}/{name}"))),
+            Some(name) => Ok(block.record(format!("{folder}/{name}"), &begun)),
             None => Err(BlockError::failed(message(&output))),
         }
     }

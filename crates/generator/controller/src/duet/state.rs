@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use compare::disturbed::{DisturbedBlock, MachineShares, disturbance, may_repeat};
 use compare::duet::{DuetRun, DuetSettings, DuetSide, Interleave};
 use compare::{Options, Primary, Time};
 use record::schema::Verdict;
@@ -46,6 +47,9 @@ pub struct DuetState {
     /// Numbers of the pairs of both targets that could not be made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<u64>,
+    /// Pairs of both targets during which somebody else had the machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<DisturbedBlock>,
 }
 
 /// One of the two targets.
@@ -100,13 +104,16 @@ impl BlockRole {
 }
 
 /// A block that was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BlockRecord {
     /// Number of the pair, from 1; those of the old target with itself are counted by themselves.
     pub pair: u64,
     pub role: BlockRole,
     /// The run's directory in that of the duet.
     pub directory: String,
+    /// How much of its time others had this machine.
+    #[serde(default)]
+    pub shares: MachineShares,
 }
 
 impl DuetState {
@@ -140,6 +147,7 @@ impl DuetState {
             allow_errors: how.allow_errors,
             blocks: Vec::new(),
             failed: Vec::new(),
+            disturbed: Vec::new(),
         }
     }
 
@@ -198,10 +206,33 @@ impl DuetState {
         }
     }
 
-    /// The number of pairs with blocks of this role.
+    /// The number of pairs with blocks of this role, without those that were repeated.
     pub fn count(&self, role: BlockRole) -> u64 {
-        let blocks = self.blocks.iter().filter(|block| block.role == role).count();
+        let own = self.blocks.iter().filter(|block| block.role == role);
+        let blocks = own.filter(|block| !self.is_repeated(block)).count();
         (blocks / self.interleave.blocks_count()) as u64
+    }
+
+    /// True of a block whose pair was disturbed and made again.
+    pub(super) fn is_repeated(&self, block: &BlockRecord) -> bool {
+        let is_its = |one: &DisturbedBlock| one.repeated && one.block == block.pair;
+        !block.role.is_self() && self.disturbed.iter().any(is_its)
+    }
+
+    /// Notes that the pair which these blocks make was disturbed, if it was, before they are added.
+    pub(super) fn note_disturbance(&mut self, pair: &[BlockRecord]) {
+        let shares =
+            |blocks: &[BlockRecord]| MachineShares::greatest(blocks.iter().map(|one| one.shares));
+        let before: Vec<MachineShares> = self.pairs().map(shares).collect();
+        let [first, ..] = pair else {
+            return;
+        };
+        let Some(why) = disturbance(&before, shares(pair)).filter(|_| !first.role.is_self()) else {
+            return;
+        };
+        let repeated = self.disturbed.iter().filter(|one| one.repeated).count() as u64;
+        let repeated = may_repeat(repeated, self.count(BlockRole::Old));
+        self.disturbed.push(DisturbedBlock { block: first.pair, why, repeated });
     }
 
     /// The number of the last pair with this role, 0 before the first. A pair that failed has its number for itself: runs of

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use compare::disturbed::MachineShares;
 use compare::duet::DuetSettings;
 use compare::{Options, Primary, Time};
 use record::Durability;
@@ -29,7 +30,8 @@ fn state(interleave: Interleave) -> DuetState {
 }
 
 fn block(pair: u64, role: BlockRole) -> BlockRecord {
-    BlockRecord { pair, role, directory: format!("runs/{pair}-{}", role.name()) }
+    let directory = format!("runs/{pair}-{}", role.name());
+    BlockRecord { pair, role, directory, shares: MachineShares::default() }
 }
 
 #[test]
@@ -72,6 +74,44 @@ fn blocks_belong_to_pairs_and_checks_are_counted_by_themselves() {
     assert_eq!(state.count(Old), 2);
     assert_eq!(state.target(New).file, "new");
     assert_eq!(state.target(SelfSecond).file, "old", "the place of the new target, not itself");
+}
+
+/// The blocks of a pair, in the first of which tasks waited for a core for this share of the time.
+fn under_pressure(number: u64, pressure: f64) -> [BlockRecord; 2] {
+    let shares = |pressure: f64| MachineShares { pressure: Some(pressure), steal: None };
+    let [mut old, mut new] = [block(number, Old), block(number, New)];
+    old.shares = shares(pressure);
+    new.shares = shares(0.2);
+    [old, new]
+}
+
+#[test]
+fn disturbed_pairs_are_made_again_within_a_bound() {
+    let mut state = state(Interleave::Ab);
+    for number in 1..=4 {
+        let pair = under_pressure(number, 0.2);
+        state.note_disturbance(&pair);
+        state.blocks.extend(pair);
+    }
+    assert!(state.disturbed.is_empty());
+    for number in 5..=8 {
+        let pair = under_pressure(number, 0.9);
+        state.note_disturbance(&pair);
+        state.blocks.extend(pair);
+    }
+    let repeated: Vec<(u64, bool)> =
+        state.disturbed.iter().map(|one| (one.block, one.repeated)).collect();
+    // Three may be repeated of four that count; the fourth counts.
+    assert_eq!(repeated, [(5, true), (6, true), (7, true), (8, false)]);
+    assert_eq!((state.count(Old), state.last_pair(Old)), (5, 8));
+    assert!(state.disturbed[0].why.contains("90 %"), "{}", state.disturbed[0].why);
+    // What is read again is the same, and an older record says nothing of the machine.
+    let folder = tempfile::tempdir().unwrap();
+    state.write(folder.path()).unwrap();
+    assert_eq!(DuetState::read(folder.path()).unwrap().unwrap(), state);
+    let old: BlockRecord =
+        serde_json::from_str(r#"{"pair":1,"role":"old","directory":"runs/1"}"#).unwrap();
+    assert_eq!(old.shares, MachineShares::default());
 }
 
 /// The conductor of a duet whose scenario never compiles, and why it failed.

@@ -1,9 +1,10 @@
 //! Result of a duet; `docs/comparing.md` is the reference of its JSON.
 
 use record::schema::{Finding, Severity};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Interleave;
+use crate::disturbed::{DisturbedBlock, disturbed_findings};
 use crate::options::Primary;
 use crate::verdict::{percent, percent_bounds, signed_percent};
 use crate::{Acceptance, Figure};
@@ -16,7 +17,7 @@ const NAMES_MAX: usize = 5;
 const DISTURBANCE_MAX: f64 = 0.1;
 
 /// The verdict on a step, or on all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DuetVerdict {
     /// The difference is below what matters, in either direction.
@@ -106,6 +107,12 @@ impl DuetResult {
         }
         self
     }
+
+    /// The result of a duet in which these pairs were disturbed.
+    pub fn with_disturbed_pairs(mut self, disturbed: &[DisturbedBlock]) -> DuetResult {
+        self.findings.splice(0..0, disturbed_findings(disturbed, "pair"));
+        self
+    }
 }
 
 /// How the old target differs from itself, by the step that scatters most, and what running at once does to it.
@@ -161,6 +168,8 @@ pub struct DuetStep {
     pub interval: Option<(f64, f64)>,
     /// The anytime-valid p-value of no difference, for this step alone.
     pub p: f64,
+    /// The relative difference in each pair, in their order.
+    pub differences: Vec<f64>,
 }
 
 /// Failed operations of both targets.
