@@ -20,16 +20,23 @@ pub use state::{ExperimentState, RunRecord, RunStage, STATE_FILE};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use compare::disturbed::DisturbedBlock;
+use compare::experiment::ExperimentDecision;
 use machine::clock::monotonic_ns;
+use machine::contention::Contention;
 use record::RecordError;
 use record::schema::{RunStatus, Summary};
 use scenario::Experiment;
+use scenario::experiment::{REPETITIONS_MAX, RUNS_MAX};
 use workers::{hex_digest, with_causes};
+
+use analysis::decide_runs;
 
 use crate::control;
 use crate::run::tick::Tick;
 use crate::run::{ConductError, Conducted, conduct};
 use crate::series::{CompiledPlan, SeriesSettings};
+use crate::shares::machine_shares;
 
 /// This number of consecutive failed runs ends the experiment: the next ones would fail as well.
 const FAILURES_MAX: u32 = 3;
@@ -45,6 +52,8 @@ pub struct ExperimentRequest<'a> {
     /// The experiment's directory; it is created if it is missing.
     pub directory: &'a Path,
     pub series: SeriesSettings<'a>,
+    /// Of an experiment that ends once it is decided: no repetition begins that would end after this time.
+    pub budget: Duration,
 }
 
 /// The progress of an experiment.
@@ -58,6 +67,10 @@ pub enum Progress<'a> {
     Tick(&'a Tick<'a>),
     /// It ended, this long after it began.
     Ended { directory: &'a Path, summary: &'a Summary, took_ns: u64 },
+    /// All runs of a repetition are made, of an experiment that ends once it is decided, and this is known now.
+    Decision(&'a ExperimentDecision),
+    /// Somebody else had the machine in the last repetition.
+    Disturbed(&'a DisturbedBlock),
     /// It could not be made.
     Failed { run: &'a RunRecord, why: &'a str },
 }
@@ -101,15 +114,22 @@ pub fn conduct_experiment(
     compile: &Compile<'_>,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<ExperimentState, ExperimentError> {
-    let mut conductor =
-        Conductor { runs: request.directory.join(state::RUNS), state, request, compile };
+    let mut conductor = Conductor {
+        runs: request.directory.join(state::RUNS),
+        state,
+        request,
+        compile,
+        begun_ns: monotonic_ns(),
+        repetition_ns: None,
+        longest_ns: 0,
+    };
     if request.is_new {
         conductor.state.discard_strangers(&conductor.runs);
     } else {
         conductor.adopt()?;
     }
     conductor.save()?;
-    if conductor.state.pending().is_some() && conductor.warm_up(watch)? {
+    if conductor.has_next(watch)? && conductor.warm_up(watch)? {
         conductor.all(watch)?;
     }
     Ok(conductor.state)
@@ -120,6 +140,11 @@ struct Conductor<'a> {
     runs: PathBuf,
     state: ExperimentState,
     compile: &'a Compile<'a>,
+    begun_ns: u64,
+    /// When the first run of this repetition began.
+    repetition_ns: Option<u64>,
+    /// The time that the longest repetition took.
+    longest_ns: u64,
 }
 
 impl Conductor<'_> {
@@ -178,16 +203,58 @@ impl Conductor<'_> {
         Ok(!self.is_interrupted())
     }
 
+    /// True if there is a run to be made. Once all runs of a repetition are made, an experiment that ends when it is decided
+    /// gets another one unless it is decided, or the budget is used up.
+    fn has_next(&mut self, watch: &mut dyn FnMut(Progress<'_>)) -> Result<bool, ExperimentError> {
+        if self.state.pending().is_some() {
+            return Ok(true);
+        }
+        if self.state.until.is_none() {
+            return Ok(false);
+        }
+        let now_ns = monotonic_ns();
+        if let Some(begun_ns) = self.repetition_ns.take() {
+            self.longest_ns = self.longest_ns.max(now_ns.saturating_sub(begun_ns));
+        }
+        let disturbed = self.state.disturbed.len();
+        self.state.note_disturbance();
+        for one in &self.state.disturbed[disturbed..] {
+            watch(Progress::Disturbed(one));
+        }
+        self.save()?;
+        let ExperimentRequest { experiment, directory, budget, .. } = self.request;
+        let Some(decision) = decide_runs(experiment, &self.state, directory) else {
+            return Ok(false);
+        };
+        watch(Progress::Decision(&decision));
+        let left =
+            budget.saturating_sub(Duration::from_nanos(now_ns.saturating_sub(self.begun_ns)));
+        let runs = self.state.runs.len() + experiment.cells().len();
+        let is_over = left < Duration::from_nanos(self.longest_ns)
+            || left.is_zero()
+            || u64::from(self.state.repetitions()) >= REPETITIONS_MAX
+            || runs > RUNS_MAX;
+        if decision.is_decided() || is_over || self.is_interrupted() {
+            return Ok(false);
+        }
+        self.state.add_repetition(experiment);
+        self.save()?;
+        Ok(true)
+    }
+
     fn all(&mut self, watch: &mut dyn FnMut(Progress<'_>)) -> Result<(), ExperimentError> {
         let mut failures = 0;
         while let Some(number) = self.state.pending() {
+            self.repetition_ns.get_or_insert_with(monotonic_ns);
             let run = self.state.runs[number].clone();
             watch(Progress::Begun { run: &run });
             let begun_ns = monotonic_ns();
+            let machine = Contention::now();
             match self.conduct(&run, &self.runs, watch) {
                 Ok(Conducted { directory, summary, .. }) => {
                     failures = 0;
                     self.state.runs[number].end(state::run_name(&directory), summary.verdict);
+                    self.state.runs[number].shares = machine_shares(&machine);
                     self.save()?;
                     watch(Progress::Ended {
                         directory: &directory,
@@ -208,7 +275,7 @@ impl Conductor<'_> {
                     }
                 }
             }
-            if self.state.pending().is_some() && !self.pause() {
+            if !self.has_next(watch)? || !self.pause() {
                 return Ok(());
             }
         }

@@ -9,6 +9,7 @@
 mod analysis;
 mod bars;
 mod claims;
+mod decided;
 mod ensembles;
 mod findings;
 mod published;
@@ -23,6 +24,7 @@ pub use analysis::{
 };
 pub use bars::{Bar, BarGroup, Bars};
 pub use claims::{Claim, ClaimFigures, ClaimPlace, ClaimVerdict};
+pub use decided::{EffectDecision, EffectVerdict, ExperimentDecision, UntilDecided};
 pub use ensembles::{
     Ensemble, EnsembleMeasure, EnsembleOptions, EnsembleRun, Histogram, Mode, TestedModes,
     ensemble, wide_bins,
@@ -54,6 +56,8 @@ pub struct Data {
     pub left_out: Vec<LeftOut>,
     /// Confidence of the intervals, strictly between 0 and 1.
     pub confidence: f64,
+    /// What an experiment decides whose number of repetitions is open.
+    pub until: Option<UntilDecided>,
 }
 
 /// A response.
@@ -92,6 +96,8 @@ pub struct Row {
     pub bounds: Vec<usize>,
     /// The run; empty for a row of a table.
     pub run: String,
+    /// Its repetition, from 1; 0 for a row of a table.
+    pub repetition: u32,
 }
 
 /// Analyses an experiment.
@@ -106,6 +112,8 @@ pub fn analyze(data: &Data) -> Analysis {
     let mut findings = Vec::new();
     findings.extend(missing(data, &missing_cells));
     findings.extend(left_out(data));
+    let decision = decision(data);
+    findings.extend(decision.iter().flat_map(decided::findings));
     Analysis {
         format: analysis::FORMAT,
         name: data.name.clone(),
@@ -127,7 +135,13 @@ pub fn analyze(data: &Data) -> Analysis {
         findings,
         responses,
         ensembles: Vec::new(),
+        decision,
     }
+}
+
+/// What the observations decide, without their analysis; `None` of an experiment whose number of repetitions is fixed.
+pub fn decision(data: &Data) -> Option<ExperimentDecision> {
+    data.until.map(|until| decided::decide(data, until))
 }
 
 /// A term by its factors' letters: `ABC`.

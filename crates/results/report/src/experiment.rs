@@ -9,7 +9,10 @@ mod values;
 
 pub use values::{experiment_claims_csv, experiment_means_csv};
 
-use compare::experiment::{Analysis, FactorFigures, ResponseAnalysis, TermFigures};
+use compare::experiment::{
+    Analysis, EffectVerdict, ExperimentDecision, FactorFigures, ResponseAnalysis, TermFigures,
+};
+use compare::{percent, percent_bounds, signed_percent};
 
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
@@ -34,6 +37,10 @@ pub fn experiment(analysis: &Analysis, style: Style) -> String {
         lines.extend(finding_lines(finding, style));
     }
     lines.extend(confounded(analysis).map(|line| line.render(COLUMNS, style)));
+    if let Some(decision) = &analysis.decision {
+        lines.push(String::new());
+        lines.extend(decided(decision).render(COLUMNS, style));
+    }
     for response in &analysis.responses {
         lines.push(String::new());
         lines.extend(response_lines(analysis, response, style));
@@ -66,6 +73,29 @@ fn factors(analysis: &Analysis) -> Table {
             false => cells.push((None, factor.levels.join(", "))),
         }
         table.row(cells);
+    }
+    table
+}
+
+/// A line for each effect that is decided, or is to be.
+fn decided(decision: &ExperimentDecision) -> Table {
+    let interval = format!("change ({} interval, valid now)", percent(1.0 - decision.alpha));
+    let mut table = Table::new(&["effect", "from", "to", &interval, "verdict"]);
+    for effect in &decision.effects {
+        let tone = match effect.verdict {
+            EffectVerdict::Undecided => Some(Tone::Dim),
+            EffectVerdict::Higher | EffectVerdict::Lower | EffectVerdict::NoDifference => None,
+        };
+        let bounds = effect.interval.map(|(low, high)| format!(" ({})", percent_bounds(low, high)));
+        let change = effect.change.map_or("–".to_owned(), signed_percent);
+        let cells = [
+            format!("{INDENT}{} of {}", effect.factor, effect.response),
+            effect.from.clone(),
+            effect.to.clone(),
+            format!("{change}{}", bounds.unwrap_or_default()),
+            effect.verdict.name().to_owned(),
+        ];
+        table.row(cells.into_iter().map(|text| (tone, text)).collect());
     }
     table
 }

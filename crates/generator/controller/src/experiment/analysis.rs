@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use compare::disturbed::disturbed_findings;
 use compare::experiment::{
-    Analysis, Claim, Data, Ensemble, EnsembleOptions, LeftOut, PublishedResponse, ResponseData,
-    Row, analyze, ensemble, wide_bins,
+    Analysis, Claim, Data, Ensemble, EnsembleOptions, ExperimentDecision, LeftOut,
+    PublishedResponse, ResponseData, Row, analyze, decision, ensemble, wide_bins,
 };
 use judge::responses::{RunValue, figure_units, run_values};
 use record::Run;
@@ -27,7 +28,17 @@ pub fn analyze_runs(
     analysis.ensembles = ensembles(experiment, state, directory);
     let wide = |compare: &Compare| wide_bins(&analysis.ensembles, compare.bin_ns);
     analysis.findings.extend(experiment.compare.as_ref().and_then(wide));
+    analysis.findings.extend(disturbed_findings(&state.disturbed, "repetition"));
     analysis
+}
+
+/// What the runs so far decide; `None` of an experiment whose number of repetitions is fixed.
+pub(super) fn decide_runs(
+    experiment: &Experiment,
+    state: &ExperimentState,
+    directory: &Path,
+) -> Option<ExperimentDecision> {
+    decision(&data(experiment, state, directory))
 }
 
 /// Analyses a table with results that were measured elsewhere. Which combinations were planned is unknown.
@@ -48,6 +59,7 @@ pub fn analyze_table(
         values: row.values,
         bounds: Vec::new(),
         run: String::new(),
+        repetition: 0,
     };
     let factors = table.factors.into_iter();
     analyze(&Data {
@@ -59,6 +71,7 @@ pub fn analyze_table(
         repetitions: 0,
         left_out: Vec::new(),
         confidence,
+        until: None,
     })
 }
 
@@ -81,12 +94,14 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
         responses: Vec::new(),
         rows: Vec::new(),
         planned: experiment.cells(),
-        repetitions: experiment.repetitions as usize,
+        repetitions: state.repetitions_counted() as usize,
         left_out: Vec::new(),
         confidence: experiment.confidence,
+        until: state.until,
     };
     let mut units = None;
-    for run in made.into_iter().filter(|run| run.stage != RunStage::Pending) {
+    let made = made.into_iter().filter(|run| run.stage != RunStage::Pending);
+    for run in made.filter(|run| !state.is_repeated(run.repetition)) {
         match measured(experiment, run, directory, &figures) {
             Ok((found, values)) => {
                 units.get_or_insert_with(|| figure_units(&found, &figures));
@@ -97,6 +112,7 @@ fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> D
                     bounds: bounds.map(|(number, _)| number).collect(),
                     values: values.iter().map(|v| v.map(|v| v.value)).collect(),
                     run: name(run),
+                    repetition: run.repetition,
                 });
             }
             Err(why) => data.left_out.push(LeftOut { run: name(run), why }),
@@ -179,6 +195,7 @@ fn ensembles(experiment: &Experiment, state: &ExperimentState, directory: &Path)
     };
     let of_cell = |cell: Vec<usize>| {
         let made = state.runs.iter().filter(|run| run.cell == cell && run.stage == RunStage::Done);
+        let made = made.filter(|run| !state.is_repeated(run.repetition));
         let counted = made
             .filter(|run| experiment.keeps_untrusted || run.verdict != Some(Verdict::Untrusted));
         let opened = counted.filter_map(|run| {

@@ -21,6 +21,11 @@ pub struct PlannedRun {
 
 /// All runs of an experiment in their order, which follows from its seed.
 pub fn order(experiment: &Experiment) -> Vec<PlannedRun> {
+    (1..=experiment.repetitions).flat_map(|number| repetition(experiment, number)).collect()
+}
+
+/// The runs of one repetition, from 1, in their order.
+pub(super) fn repetition(experiment: &Experiment, repetition: u32) -> Vec<PlannedRun> {
     let sets = experiment.sets.iter().map(|(key, _)| key);
     let mut keys = sets.chain(
         experiment
@@ -30,27 +35,19 @@ pub fn order(experiment: &Experiment) -> Vec<PlannedRun> {
             .flat_map(|level| level.sets.iter().map(|(key, _)| key)),
     );
     let is_seed_set = keys.any(|key| key == "seed");
-    let cells = experiment.cells();
-    let mut runs = Vec::with_capacity(cells.len() * experiment.repetitions as usize);
-    for repetition in 1..=experiment.repetitions {
-        let mut draws = Rng::new(experiment.seed, u64::from(repetition), Purpose::Choice);
-        let mut block: Vec<&Vec<usize>> = cells.iter().collect();
-        // Fisher and Yates, as in Knuth, "The Art of Computer Programming" 2, algorithm 3.4.2P.
-        for last in (1..block.len()).rev() {
-            block.swap(last, draws.below(last as u64 + 1) as usize);
-        }
-        for cell in block {
-            let number = runs.len() + 1;
-            let mut seeds = Rng::new(experiment.seed, number as u64, Purpose::Value);
-            runs.push(PlannedRun {
-                number,
-                repetition,
-                cell: cell.clone(),
-                seed: (!is_seed_set).then(|| seeds.below(SEEDS)),
-            });
-        }
+    let mut block = experiment.cells();
+    let before = (repetition.max(1) as usize - 1) * block.len();
+    let mut draws = Rng::new(experiment.seed, u64::from(repetition), Purpose::Choice);
+    // Fisher and Yates, as in Knuth, "The Art of Computer Programming" 2, algorithm 3.4.2P.
+    for last in (1..block.len()).rev() {
+        block.swap(last, draws.below(last as u64 + 1) as usize);
     }
-    runs
+    let run = |(place, cell): (usize, Vec<usize>)| {
+        let number = before + place + 1;
+        let mut seeds = Rng::new(experiment.seed, number as u64, Purpose::Value);
+        PlannedRun { number, repetition, cell, seed: (!is_seed_set).then(|| seeds.below(SEEDS)) }
+    };
+    block.into_iter().enumerate().map(run).collect()
 }
 
 /// The time that the runs take together in nanoseconds, with the pauses between them. `run_ns`: of a

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use compare::disturbed::{DisturbedBlock, MachineShares, disturbance, may_repeat};
+use compare::experiment::UntilDecided;
 use record::schema::{RunStatus, Verdict};
 use record::whole::{read_json, write_json};
 use record::{RecordError, Run};
@@ -9,7 +11,7 @@ use scenario::Experiment;
 use serde::{Deserialize, Serialize};
 use workers::hex_digest;
 
-use super::order::PlannedRun;
+use super::order::{PlannedRun, repetition};
 
 /// The file in the experiment's directory.
 pub const STATE_FILE: &str = "experiment.json";
@@ -19,7 +21,7 @@ pub(super) const RUNS: &str = "runs";
 const FORMAT: u32 = 1;
 
 /// An experiment and its runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentState {
     pub format: u32,
     pub name: String,
@@ -40,10 +42,16 @@ pub struct ExperimentState {
     /// experiment began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discarded: Vec<String>,
+    /// It ends once it is decided; `None`: its repetitions are counted in its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<UntilDecided>,
+    /// Repetitions during which somebody else had the machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<DisturbedBlock>,
 }
 
 /// A run of an experiment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// From 1, in the order in which runs are made.
     pub number: usize,
@@ -65,6 +73,9 @@ pub struct RunRecord {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// How much of its time others had this machine.
+    #[serde(default, skip_serializing_if = "MachineShares::is_unknown")]
+    pub shares: MachineShares,
 }
 
 /// The stage of a run.
@@ -88,22 +99,7 @@ impl ExperimentState {
         throng: &str,
         texts: &[&str],
     ) -> ExperimentState {
-        let runs = runs.iter().map(|run| RunRecord {
-            number: run.number,
-            repetition: run.repetition,
-            cell: run.cell.clone(),
-            levels: experiment
-                .factors
-                .iter()
-                .zip(&run.cell)
-                .map(|(factor, &level)| factor.levels[level].text.clone())
-                .collect(),
-            seed: run.seed,
-            stage: RunStage::Pending,
-            directory: None,
-            verdict: None,
-            why: None,
-        });
+        let runs = runs.iter().map(|run| RunRecord::planned(experiment, run));
         ExperimentState {
             format: FORMAT,
             name: experiment.name.clone(),
@@ -114,7 +110,58 @@ impl ExperimentState {
             seed: experiment.seed,
             runs: runs.collect(),
             discarded: Vec::new(),
+            until: None,
+            disturbed: Vec::new(),
         }
+    }
+
+    /// The same experiment, of which no run was made yet, if it ends once it is decided: it begins with one repetition.
+    pub fn until_decided(mut self, until: UntilDecided) -> ExperimentState {
+        self.runs.retain(|run| run.repetition == 1);
+        self.until = Some(until);
+        self
+    }
+
+    /// Repetitions that were begun.
+    pub fn repetitions(&self) -> u32 {
+        self.runs.iter().map(|run| run.repetition).max().unwrap_or(0)
+    }
+
+    /// Those among them that were not made again.
+    pub(super) fn repetitions_counted(&self) -> u32 {
+        let all = 1..=self.repetitions();
+        all.filter(|&number| !self.is_repeated(number)).count() as u32
+    }
+
+    /// True of a repetition that was disturbed and made again.
+    pub(super) fn is_repeated(&self, repetition: u32) -> bool {
+        let is_it = |one: &DisturbedBlock| one.repeated && one.block == u64::from(repetition);
+        self.disturbed.iter().any(is_it)
+    }
+
+    /// Adds the runs of the next repetition.
+    pub(super) fn add_repetition(&mut self, experiment: &Experiment) {
+        let next = self.repetitions() + 1;
+        let runs = repetition(experiment, next);
+        self.runs.extend(runs.iter().map(|run| RunRecord::planned(experiment, run)));
+    }
+
+    /// Notes that the last repetition, which has ended, was disturbed, if it was.
+    pub(super) fn note_disturbance(&mut self) {
+        let last = self.repetitions();
+        let shares = |number: u32| {
+            let own = self.runs.iter().filter(|run| run.repetition == number);
+            MachineShares::greatest(own.map(|run| run.shares))
+        };
+        let before: Vec<MachineShares> = (1..last).map(shares).collect();
+        let is_known = self.disturbed.iter().any(|one| one.block == u64::from(last));
+        let Some(why) = disturbance(&before, shares(last)).filter(|_| !is_known) else {
+            return;
+        };
+        let repeated = self.disturbed.iter().filter(|one| one.repeated).count() as u64;
+        let counted = u64::from(last - 1).saturating_sub(repeated);
+        let repeated = may_repeat(repeated, counted);
+        self.disturbed.push(DisturbedBlock { block: u64::from(last), why, repeated });
     }
 
     /// The state in an experiment's directory; `None`: there is none.
@@ -198,6 +245,22 @@ impl ExperimentState {
 }
 
 impl RunRecord {
+    fn planned(experiment: &Experiment, run: &PlannedRun) -> RunRecord {
+        let levels = experiment.factors.iter().zip(&run.cell);
+        RunRecord {
+            number: run.number,
+            repetition: run.repetition,
+            cell: run.cell.clone(),
+            levels: levels.map(|(factor, &level)| factor.levels[level].text.clone()).collect(),
+            seed: run.seed,
+            stage: RunStage::Pending,
+            directory: None,
+            verdict: None,
+            why: None,
+            shares: MachineShares::default(),
+        }
+    }
+
     /// The overrides of the run: those of all runs, the factors', and its seed.
     pub fn overrides(&self, experiment: &Experiment) -> Vec<(String, String)> {
         let mut overrides = experiment.overrides(&self.cell);

@@ -1,3 +1,5 @@
+use compare::disturbed::MachineShares;
+use compare::experiment::UntilDecided;
 use record::schema::Verdict;
 use scenario::{Settings, Source};
 
@@ -92,4 +94,43 @@ fn overrides_are_those_of_all_then_the_factors_then_the_seed() {
         format!("seed={seed}"),
     ];
     assert_eq!(written, expected);
+}
+
+#[test]
+fn an_experiment_until_it_is_decided_grows_by_the_repetitions_that_are_planned() {
+    let experiment = experiment(TWO_BY_THREE);
+    let planned = order(&experiment);
+    let fresh = ExperimentState::new(&experiment, &planned, "it.yaml", "0.0.0", &["a"]);
+    let mut state = fresh.clone().until_decided(UntilDecided { difference: 0.05 });
+    assert_eq!((state.runs.len(), state.repetitions()), (6, 1));
+    for _ in 1..experiment.repetitions {
+        state.add_repetition(&experiment);
+    }
+    assert_eq!(state.runs, fresh.runs);
+    // It is resumed as it was begun.
+    let folder = tempfile::tempdir().unwrap();
+    state.write(folder.path()).unwrap();
+    let read = ExperimentState::read(folder.path()).unwrap().unwrap();
+    assert_eq!((&read, read.until), (&state, Some(UntilDecided { difference: 0.05 })));
+}
+
+#[test]
+fn a_disturbed_repetition_does_not_count() {
+    let experiment = experiment(TWO_BY_THREE);
+    let fresh = ExperimentState::new(&experiment, &order(&experiment), "it.yaml", "0.0.0", &["a"]);
+    let mut state = fresh.until_decided(UntilDecided { difference: 0.05 });
+    for pressure in [0.1, 0.1, 0.1, 0.1, 0.7, 0.1] {
+        let last = state.runs.len() - 1;
+        state.runs[last].shares = MachineShares { pressure: Some(pressure), steal: None };
+        state.note_disturbance();
+        // A look at the same repetition says nothing new.
+        state.note_disturbance();
+        state.add_repetition(&experiment);
+    }
+    let disturbed: Vec<(u64, bool)> =
+        state.disturbed.iter().map(|one| (one.block, one.repeated)).collect();
+    assert_eq!(disturbed, [(5, true)]);
+    assert!(state.is_repeated(5) && !state.is_repeated(4));
+    // The seventh was begun.
+    assert_eq!((state.repetitions(), state.repetitions_counted()), (7, 6));
 }

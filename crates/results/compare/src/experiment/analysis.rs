@@ -34,6 +34,9 @@ pub struct Analysis {
     /// The runs of each combination compared with each other, where that was requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ensembles: Vec<super::Ensemble>,
+    /// What is certain of the effects, if the number of repetitions is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<super::ExperimentDecision>,
 }
 
 /// A factor.

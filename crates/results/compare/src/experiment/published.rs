@@ -53,6 +53,7 @@ fn fit(
         values: vec![Some(*value)],
         bounds: Vec::new(),
         run: String::new(),
+        repetition: 0,
     };
     let theirs = Data {
         name: data.name.clone(),
@@ -67,6 +68,7 @@ fn fit(
         repetitions: 1,
         left_out: Vec::new(),
         confidence: data.confidence,
+        until: None,
     };
     let fit = response::analyze(&theirs, 0).fit?;
     let terms = fit.terms.into_iter().map(|term| PublishedTerm {

@@ -26,6 +26,7 @@ fn data(levels: &[usize], times: usize, value: impl Fn(&[usize], usize) -> Optio
         values: vec![value(cell, time)],
         bounds: Vec::new(),
         run: format!("run {time} of {cell:?}"),
+        repetition: 0,
     });
     let names = levels.iter().enumerate().map(|(number, &count)| {
         let names = (0..count).map(|level| format!("l{level}"));
@@ -45,6 +46,7 @@ fn data(levels: &[usize], times: usize, value: impl Fn(&[usize], usize) -> Optio
         repetitions: times,
         left_out: Vec::new(),
         confidence: 0.95,
+        until: None,
     }
 }
 
@@ -78,6 +80,7 @@ fn published(text: &str) -> FitFigures {
             values: row.values,
             bounds: Vec::new(),
             run: String::new(),
+            repetition: 0,
         })
         .collect();
     analyze(&data).responses.remove(0).fit.unwrap()

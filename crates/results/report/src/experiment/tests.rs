@@ -1,7 +1,7 @@
 //! What others published, as text and as CSV.
 
 use compare::experiment::{
-    Claim, Data, PublishedResponse, ResponseData, Row, analyze as analysis_of,
+    Claim, Data, PublishedResponse, ResponseData, Row, UntilDecided, analyze as analysis_of,
 };
 use expect_test::expect;
 use units::Unit;
@@ -24,6 +24,7 @@ fn analysis() -> Analysis {
                 values: vec![Some(means[n] + spread * off), Some(share)],
                 bounds: Vec::new(),
                 run: format!("run {n}"),
+                repetition: 0,
             }
         })
     });
@@ -73,7 +74,47 @@ fn analysis() -> Analysis {
         repetitions: 3,
         left_out: Vec::new(),
         confidence: 0.95,
+        until: None,
     })
+}
+
+/// One factor, decided in twelve repetitions: the second level takes 10 % longer.
+#[test]
+fn decided_effects_have_a_table_with_the_number_of_runs() {
+    let row = |repetition: u32, level: usize| Row {
+        levels: vec![level],
+        values: vec![Some(1e7 * (1.0 + 0.1 * level as f64) + 1e3 * f64::from(repetition))],
+        bounds: Vec::new(),
+        run: String::new(),
+        repetition,
+    };
+    let rows = (1..=12).flat_map(|repetition| [0, 1].map(|level| row(repetition, level)));
+    let response = ResponseData {
+        name: "p99(work)".to_owned(),
+        unit: Unit::Nanoseconds,
+        multiplicative: false,
+        published: PublishedResponse::default(),
+    };
+    let analysis = analysis_of(&Data {
+        name: "cache".to_owned(),
+        factors: vec![("cache".to_owned(), vec!["on".to_owned(), "off".to_owned()])],
+        responses: vec![response],
+        rows: rows.collect(),
+        planned: vec![vec![0], vec![1]],
+        repetitions: 12,
+        left_out: Vec::new(),
+        confidence: 0.95,
+        until: Some(UntilDecided { difference: 0.05 }),
+    });
+    let text = experiment(&analysis, Style::PLAIN);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&text).contains("decided after 12 repetitions (24 runs), about "), "{text}");
+    let row = text.lines().find(|line| line.starts_with("  cache of p99(work)")).unwrap();
+    let row = words(row);
+    assert!(
+        row.starts_with("cache of p99(work) on off +10 % (+") && row.ends_with(") higher"),
+        "{row}"
+    );
 }
 
 #[test]
