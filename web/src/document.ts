@@ -5,6 +5,7 @@
 
 import type { CapacityDocument } from './document/capacity';
 import type { ComparisonDocument } from './document/comparison';
+import type { DuetDocument } from './document/duet';
 import type { ExperimentDocument } from './document/experiment';
 import type { MetersDocument } from './document/meters';
 import type { ModelDocument } from './document/model';
@@ -14,6 +15,7 @@ import type { SweepDocument } from './document/sweep';
 export type Document =
   | CapacityDocument
   | ComparisonDocument
+  | DuetDocument
   | ExperimentDocument
   | MetersDocument
   | ModelDocument

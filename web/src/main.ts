@@ -7,6 +7,7 @@ import { live } from './live';
 import { results } from './results';
 import { capacity } from './views/capacity';
 import { comparison } from './views/comparison';
+import { duet } from './views/duet';
 import { experiment } from './views/experiment';
 import { meters } from './views/meters';
 import { model } from './views/model';
@@ -26,6 +27,9 @@ export function draw(doc: Document): void {
       break;
     case 'comparison':
       comparison(doc);
+      break;
+    case 'duet':
+      duet(doc);
       break;
     case 'experiment':
       experiment(doc);

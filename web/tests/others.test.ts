@@ -63,6 +63,7 @@ beforeAll(async () => {
   cpSync(made.claimsPage, at('claims.html'));
   cpSync(made.capacityPage, at('capacity.html'));
   cpSync(made.sweepPage, at('sweep.html'));
+  cpSync(made.duetPage, at('duet.html'));
 });
 afterAll(async () => {
   await chrome?.close();
@@ -78,6 +79,7 @@ const PAGES: [string, string[]][] = [
   ['claims', ['means-0', 'means-1']],
   ['capacity', ['latency', 'law', 'trials']],
   ['sweep', ['throughput', 'latency']],
+  ['duet', ['pairs-0']],
   ['meters', ['normalised', 'published-0', 'normalised-0']],
   ['imported', ['probe-0']],
 ];
@@ -150,6 +152,30 @@ test('a comparison begins with the decision that the terminal prints, and folds 
     const fold = page.locator('details', { has: page.locator('summary', { hasText: name }) });
     expect(await fold.first().getAttribute('open')).toBeNull();
   }
+  await close();
+});
+
+test('a duet has its decision, and the difference in each pair, as in result.json', async () => {
+  interface Result {
+    sentence: string;
+    steps: { name: string; differences: number[] }[];
+    runs: unknown[];
+  }
+  const text = readFileSync(join(made.duet, 'result.json'), 'utf8');
+  const result = JSON.parse(text) as Result;
+  const { page, close } = await open(chrome, at('duet.html'));
+  const lead = await page.locator('#result .lead').innerText();
+  expect(lead.toLowerCase()).toBe(`${result.sentence.toLowerCase()}.`);
+  const steps = page.getByRole('region', { name: 'Steps', exact: true });
+  expect(await steps.locator('tbody tr').count()).toBe(result.steps.length);
+  for (const [place, step] of result.steps.entries()) {
+    const figure = page.locator(`#pairs-${place}`);
+    await figure.locator('.numbers > summary').press('Enter');
+    await figure.locator('tbody tr').first().waitFor();
+    expect(step.differences.length).toBeGreaterThan(0);
+    expect(await figure.locator('tbody tr').count()).toBe(step.differences.length);
+  }
+  expect(await page.locator('#runs tbody tr').count()).toBe(result.runs.length);
   await close();
 });
 

@@ -41,7 +41,7 @@ export type Entry = {
 };
 
 /** The kind of a result. */
-export type EntryKind = 'run' | 'experiment' | 'search' | 'model' | 'page';
+export type EntryKind = 'run' | 'experiment' | 'duet' | 'search' | 'model' | 'page';
 
 /** The outcome of a result. */
 export type EntryState = 'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'unfinished' | 'damaged' | 'done';

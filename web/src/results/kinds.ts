@@ -6,6 +6,7 @@ import { count, counted } from '../format';
 export const KINDS: Record<EntryKind, string> = {
   run: 'run',
   experiment: 'experiment',
+  duet: 'duet',
   search: 'search',
   model: 'model',
   page: 'page',

@@ -177,14 +177,14 @@ fn status_of(verdict: DuetVerdict) -> Status {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use compare::Options;
     use compare::duet::{BlockFigures, BlockPair, Duet, DuetSettings, Interleave, StepFigures};
 
     use super::*;
 
     /// A duet of ten pairs in which a step takes 10 % longer.
-    fn slower() -> DuetResult {
+    pub(crate) fn slower() -> DuetResult {
         let settings = DuetSettings {
             difference: 0.05,
             interleave: Interleave::Abba,

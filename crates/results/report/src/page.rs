@@ -6,6 +6,7 @@
 
 mod capacity;
 mod comparison;
+mod duet;
 mod experiment;
 mod index;
 mod live;

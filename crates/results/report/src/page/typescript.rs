@@ -11,6 +11,7 @@ use ts_rs::{Config, TS, TypeVisitor};
 
 use super::capacity::{CapacityDocument, SweepDocument};
 use super::comparison::ComparisonDocument;
+use super::duet::DuetDocument;
 use super::experiment::ExperimentDocument;
 use super::index::{IndexDocument, TrendDocument};
 use super::meters::MetersDocument;
@@ -231,6 +232,7 @@ fn the_page_knows_the_types_of_its_documents() {
     };
     files.add::<RunDocument<'static>>("run", "RunDocument");
     files.add::<ComparisonDocument<'static>>("comparison", "ComparisonDocument");
+    files.add::<DuetDocument<'static>>("duet", "DuetDocument");
     files.add::<CapacityDocument<'static>>("capacity", "CapacityDocument");
     files.add::<SweepDocument<'static>>("sweep", "SweepDocument");
     files.add::<ExperimentDocument<'static>>("experiment", "ExperimentDocument");
