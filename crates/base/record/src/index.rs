@@ -18,6 +18,8 @@ const NAMES_MAX: usize = 50_000;
 
 /// The file that marks the directory of an experiment.
 pub const EXPERIMENT: &str = "experiment.json";
+/// The file that marks the directory of a duet.
+pub const DUET: &str = "duet.json";
 /// The file that marks the directory of a search.
 pub const SEARCH: &str = "search.json";
 /// The file that marks the directory of a model.
@@ -32,6 +34,8 @@ pub enum Kind {
     Run,
     /// The directory of an experiment.
     Experiment,
+    /// The directory of a duet.
+    Duet,
     /// The directory of a search for capacity.
     Search,
     /// The directory of a model.
@@ -166,6 +170,8 @@ impl Walk {
             Some(Kind::Run)
         } else if is_there(EXPERIMENT) {
             Some(Kind::Experiment)
+        } else if is_there(DUET) {
+            Some(Kind::Duet)
         } else if is_there(SEARCH) {
             Some(Kind::Search)
         } else if is_there(MODEL) {

@@ -102,12 +102,14 @@ fn placed(values: &[f64], at: usize, least: usize) -> usize {
 fn significant(values: &[f64], options: &Options) -> Option<(usize, f64)> {
     let mut ranks = ranks(values);
     let seen = best_split(&ranks, options.least)?;
-    let p = p_value(&mut ranks, seen, options);
-    (p <= options.alpha).then_some((seen.at, p))
+    // Most series have no change, and few permutations show it.
+    let most = (options.alpha * options.permutations as f64).floor() as usize;
+    let p = p_value(&mut ranks, seen, options, most)?;
+    Some((seen.at, p))
 }
 
-/// The share of permutations whose best split is at least as good. All values equal: 1.
-fn p_value(values: &mut [f64], seen: Split, options: &Options) -> f64 {
+/// The share of permutations whose best split is at least as good; `None` once they are more than `most`. All values equal: 1.
+fn p_value(values: &mut [f64], seen: Split, options: &Options, most: usize) -> Option<f64> {
     let mut rng = Rng::new(SEED, values.len() as u64, Purpose::Resample);
     let mut as_good = 1;
     for _ in 1..options.permutations {
@@ -115,8 +117,11 @@ fn p_value(values: &mut [f64], seen: Split, options: &Options) -> f64 {
         let found = best_split(values, options.least);
         let is_as_good = found.is_some_and(|f| f.statistic >= seen.statistic * (1.0 - SAME));
         as_good += usize::from(is_as_good);
+        if as_good > most {
+            return None;
+        }
     }
-    as_good as f64 / options.permutations.max(1) as f64
+    Some(as_good as f64 / options.permutations.max(1) as f64)
 }
 
 /// The split at which the energy distance between the two parts of a series is greatest, the first of equal ones.

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub use record::index::Kind;
 use record::index::{Scan, ScanEntry, Stamp, scan};
 use serde::Serialize;
-pub use trend::{Trend, TrendFigure, TrendPart, TrendRun, trend};
+pub use trend::{TREND_RUNS_MIN, Trend, TrendAlarm, TrendFigure, TrendPart, TrendRun, trend};
 
 use judge::course::Number;
 

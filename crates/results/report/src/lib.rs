@@ -33,6 +33,7 @@ mod style;
 mod sweep;
 mod table;
 mod times;
+mod trend;
 mod tsung;
 mod verdict;
 
@@ -57,5 +58,6 @@ pub use screen::Screen;
 pub use style::{COLUMNS, INDENT, Line, Style, Tone, visible, wrap};
 pub use sweep::sweep;
 pub use table::Table;
+pub use trend::{trend, trend_json};
 pub use tsung::{TsungLog, TsungRequest};
 pub use verdict::{VerdictText, finding_lines, verdict};

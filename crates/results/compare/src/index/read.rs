@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use record::index::{
-    EXPERIMENT, Kind, MODEL, SEARCH, ScanEntry, Stamp, check_file, read_beginning,
+    DUET, EXPERIMENT, Kind, MODEL, SEARCH, ScanEntry, Stamp, check_file, read_beginning,
 };
 use record::note::NOTE;
 use record::schema::{PROBE_MODE, RunStatus, Summary, Verdict};
@@ -12,7 +12,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{Entry, State};
+use crate::Acceptance;
 use crate::capacity::Ending;
+use crate::duet::DuetVerdict;
 use judge::course::Number;
 use judge::totals::Totals;
 
@@ -32,6 +34,8 @@ const GROWING: [&str; 2] = ["tally.json", "events.jsonl"];
 /// A run whose files have not changed for longer was killed: checkpoints are written every three seconds.
 const CHECKPOINTS_MS_MAX: u64 = 15_000;
 const CAPACITY: &str = "capacity.json";
+/// The result in a duet's directory.
+const RESULT: &str = "result.json";
 
 /// The stamps of the files that an entry is read from.
 pub(super) fn stamp(found: &ScanEntry) -> Vec<Stamp> {
@@ -42,6 +46,7 @@ pub(super) fn stamp(found: &ScanEntry) -> Vec<Stamp> {
     match found.kind {
         Kind::Run => stamps(&[RUN, SUMMARY, IMPORT, NOTE]),
         Kind::Experiment => stamps(&[EXPERIMENT]),
+        Kind::Duet => stamps(&[DUET, RESULT]),
         Kind::Search => stamps(&[SEARCH, CAPACITY]),
         Kind::Model => stamps(&[MODEL]),
         Kind::Page => vec![Stamp::read(&found.path)],
@@ -57,6 +62,7 @@ pub(super) fn entry(found: &ScanEntry, mut entry: Entry) -> Option<Entry> {
     let read = match found.kind {
         Kind::Run => run(&found.path, &mut entry),
         Kind::Experiment => experiment(&found.path, &mut entry),
+        Kind::Duet => duet(&found.path, &mut entry),
         Kind::Search => search(&found.path, &mut entry),
         Kind::Model => model(&found.path, &mut entry),
         Kind::Page => match page(&found.path, &mut entry) {
@@ -193,6 +199,28 @@ fn experiment(path: &Path, entry: &mut Entry) -> Result<(), String> {
         _ => State::Unfinished,
     };
     entry.name = file.name;
+    Ok(())
+}
+
+#[derive(Deserialize)]
+struct DuetFile {
+    verdict: DuetVerdict,
+    sentence: String,
+}
+
+fn duet(path: &Path, entry: &mut Entry) -> Result<(), String> {
+    let result = path.join(RESULT);
+    if !result.exists() {
+        entry.state = State::Unfinished;
+        return Ok(());
+    }
+    let file: DuetFile = json(&result)?;
+    entry.detail = file.sentence;
+    entry.state = match file.verdict.acceptance() {
+        Acceptance::Accepted => State::Done,
+        Acceptance::Rejected => State::Failed,
+        Acceptance::Undecided => State::Unfinished,
+    };
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use record::RunDir;
 use record::schema::RunStatus;
 
-use super::{Entry, Index, Kind, Listing, State};
+use super::{Entry, Index, Kind, Listing, State, trend};
 use crate::sample;
 
 fn run(root: &Path, id: &str, started_s: u64) -> RunDir {
@@ -209,6 +209,35 @@ fn runs_belong_to_their_experiment_or_search() {
     fs::write(root.join("knee/capacity.json"), text).unwrap();
     let listing = list(root);
     assert_eq!(named(&listing, "knee").detail, "rate, 2 runs, best 16.00/s");
+}
+
+#[test]
+fn a_duet_has_its_verdict_and_its_runs_are_in_no_trend() {
+    let space = tempfile::tempdir().unwrap();
+    let root = space.path();
+    judged(&root.join("shop-1/runs"), "a", 500);
+    let block = judged(&root.join("shop-1/runs/2-old"), "b", 400);
+    assert!(block.exists());
+    fs::write(root.join("shop-1/duet.json"), "{}").unwrap();
+    let found = list(root);
+    let duet = named(&found, "shop-1");
+    assert_eq!((duet.kind, duet.state), (Kind::Duet, State::Unfinished));
+    for run in ["shop-1/runs/a", "shop-1/runs/2-old/b"] {
+        let run = named(&found, run);
+        assert_eq!(run.parent.as_ref(), Some(&duet.id));
+        assert!(trend(&found.entries, &run.id).is_none());
+    }
+    for (verdict, state) in [
+        ("slower", State::Failed),
+        ("no_difference", State::Done),
+        ("undecided", State::Unfinished),
+    ] {
+        let text = format!(r#"{{"verdict":"{verdict}","sentence":"so it is","pairs":9}}"#);
+        fs::write(root.join("shop-1/result.json"), text).unwrap();
+        let found = list(root);
+        let duet = named(&found, "shop-1");
+        assert_eq!((duet.state, duet.detail.as_str()), (state, "so it is"), "{verdict}");
+    }
 }
 
 fn page(kind: &str, title: &str) -> String {

@@ -10,6 +10,9 @@ use judge::course::Number;
 /// Most runs of a trend: the newest ones.
 const RUNS_MAX: usize = 200;
 
+/// Fewer runs show no change.
+pub const TREND_RUNS_MIN: usize = 10;
+
 /// The figures of the runs of one scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, ts_rs::TS)]
 pub struct Trend {
@@ -68,13 +71,57 @@ pub struct TrendPart {
     pub change: Option<Number>,
 }
 
+/// A figure that has changed for the worse in recent runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrendAlarm {
+    /// The figure.
+    pub figure: &'static str,
+    /// `ns`, `1/s` or `share`.
+    pub unit: &'static str,
+    /// The first run of the new level.
+    pub from: usize,
+    /// The median before.
+    pub before: Number,
+    /// The median since.
+    pub since: Number,
+    /// The p-value of the change.
+    pub p: f64,
+}
+
+impl Trend {
+    /// The figures whose last change is one for the worse and begins among the last `recent` runs: later ones were reported
+    /// before. A rate is worse if it is lower, everything else if it is higher.
+    pub fn alarms(&self, recent: usize) -> Vec<TrendAlarm> {
+        let first = self.runs.len().saturating_sub(recent);
+        let alarm = |figure: &TrendFigure| {
+            let [.., before, since] = &figure.parts[..] else {
+                return None;
+            };
+            let has_risen = since.median.0 > before.median.0;
+            let is_worse = has_risen != (figure.unit == RATE);
+            (is_worse && since.from >= first).then(|| TrendAlarm {
+                figure: figure.name,
+                unit: figure.unit,
+                from: since.from,
+                before: before.median,
+                since: since.median,
+                p: since.p.unwrap_or(1.0),
+            })
+        };
+        self.figures.iter().filter_map(alarm).collect()
+    }
+}
+
+/// The unit of rates.
+const RATE: &str = "1/s";
+
 /// Returns a figure of an entry.
 type Get = fn(&Entry) -> Option<f64>;
 
 const FIGURES: [(&str, &str, Get); 4] = [
     ("p50", "ns", |entry| entry.p50_ns.map(|ns| ns as f64)),
     ("p99", "ns", |entry| entry.p99_ns.map(|ns| ns as f64)),
-    ("rate", "1/s", |entry| entry.rate_per_s.map(|rate| rate.0)),
+    ("rate", RATE, |entry| entry.rate_per_s.map(|rate| rate.0)),
     ("errors", "share", |entry| entry.error_share.map(|share| share.0)),
 ];
 
@@ -215,6 +262,30 @@ mod tests {
         for name in ["p50", "rate", "errors"] {
             assert_eq!(figure_of(&trend, name).parts.len(), 1, "{name}");
         }
+    }
+
+    #[test]
+    fn a_change_for_the_worse_is_an_alarm_while_it_is_recent() {
+        let mut all = entries();
+        let trend_of = |all: &[Entry]| trend(all, &entry(3, 0).id).unwrap();
+        // It began with the thirteenth of twenty runs.
+        assert_eq!(trend_of(&all).alarms(7), []);
+        let found = trend_of(&all).alarms(8);
+        let [alarm] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!((alarm.figure, alarm.from, alarm.before), ("p99", 12, Number(101.5e6)));
+        // What became better is none; a rate is better if it is higher.
+        for entry in &mut all {
+            entry.p99_ns = entry.p99_ns.map(|ns| 2_000_000_000 - ns);
+        }
+        assert_eq!(trend_of(&all).alarms(20), []);
+        for (run, entry) in all.iter_mut().rev().enumerate() {
+            entry.rate_per_s =
+                Some(Number(if run < 12 { 100.0 } else { 90.0 } + run as f64 / 100.0));
+        }
+        let figures: Vec<&str> = trend_of(&all).alarms(20).iter().map(|one| one.figure).collect();
+        assert_eq!(figures, ["rate"]);
     }
 
     #[test]
