@@ -4,6 +4,7 @@ pub(crate) mod ads;
 mod attempt;
 pub(crate) mod balancer;
 mod compare;
+mod decision;
 #[cfg(test)]
 mod documents;
 mod duet;
@@ -20,6 +21,7 @@ mod probe;
 mod protos;
 pub(crate) mod queue;
 pub(crate) mod serve;
+mod trend;
 mod ui;
 pub(crate) mod worker;
 
@@ -32,13 +34,15 @@ use clap_complete::Shell;
 use machine::limits::USERS_MAX;
 use record::Durability;
 
-pub(crate) use self::compare::{CompareArgs, CorrectionArg, TimeArg};
+pub(crate) use self::compare::{CompareArgs, CorrectionArg};
 pub(crate) use attempt::TryArgs;
+pub(crate) use decision::{ResultArgs, nanoseconds};
 pub(crate) use duet::{DuetArgs, InterleaveArg, Until};
 pub(crate) use full::{ImportArgs, ModelArgs, RecordArgs, ReproduceArgs};
 pub(crate) use new::{NewArgs, TemplateArg};
 pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
 pub(crate) use protos::ProtosArgs;
+pub(crate) use trend::TrendArgs;
 pub(crate) use ui::UiArgs;
 
 use crate::full::Leniency;
@@ -90,6 +94,9 @@ pub(crate) enum Verb {
     /// Run two targets in pairs until it is decided whether the new one is slower
     #[command(after_help = duet::EXIT_CODES)]
     Duet(Box<DuetArgs>),
+    /// Show where the figures of a scenario's runs have changed, and whether one became worse
+    #[command(after_help = trend::EXIT_CODES)]
+    Trend(TrendArgs),
     /// Analyse one run: steady state, trends, outages, operational laws
     Analyze(AnalyzeArgs),
     /// Find the highest rate or number of users at which a scenario's thresholds hold, or the value of a
@@ -143,8 +150,9 @@ impl Verb {
         match self {
             Verb::Run(args) => args.quiet,
             Verb::Experiment(args) => args.quiet,
-            Verb::Compare(args) => args.quiet,
-            Verb::Duet(args) => args.quiet,
+            Verb::Compare(args) => args.result.quiet,
+            Verb::Duet(args) => args.result.quiet,
+            Verb::Trend(args) => args.quiet,
             Verb::Capacity(args) => args.quiet,
             Verb::Model(args) => args.is_quiet(),
             Verb::Import(args) => args.is_quiet(),
@@ -223,6 +231,8 @@ pub(crate) struct ExperimentArgs {
     /// Resume the experiment in this directory
     #[arg(long, value_name = "DIR", conflicts_with = "analyze")]
     pub(crate) resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) until: UntilArgs,
     /// Rerun runs that failed or cannot be trusted
     #[arg(long, conflicts_with_all = ["analyze", "plan"])]
     pub(crate) retry: bool,
@@ -248,6 +258,30 @@ pub(crate) struct ExperimentArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) table: TableArgs,
+}
+
+/// When an experiment ends whose repetitions are not counted beforehand.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct UntilArgs {
+    /// Repeat all combinations until the effect of each factor on each response is decided, instead of as often as the file
+    /// says
+    #[arg(long, value_name = "decided", value_enum, conflicts_with_all = ["resume", "analyze"])]
+    pub(crate) until: Option<UntilArg>,
+    /// With --until: the smallest effect that matters, as a share of the response at the factor's first level
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = decision::parse_detect,
+          requires = "until")]
+    pub(crate) difference: f64,
+    /// With --until, or with --resume of such an experiment: begin no repetition that would end after this time
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration,
+          conflicts_with = "analyze")]
+    pub(crate) budget: Duration,
+}
+
+/// What ends an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UntilArg {
+    /// Each effect is decided.
+    Decided,
 }
 
 /// Options for a CSV file; an experiment's file has keys for them.

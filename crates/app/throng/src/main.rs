@@ -63,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Ui(args) => verbs::ui::ui(&args),
         Verb::Compare(args) => verbs::compare::compare(&args),
         Verb::Duet(args) => verbs::duet::duet(&args),
+        Verb::Trend(args) => verbs::trend::trend(&args),
         Verb::Analyze(args) => verbs::analyze::analyze(&args),
         Verb::Capacity(args) => verbs::capacity::capacity(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),

@@ -28,6 +28,7 @@ mod quick;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod trend;
 pub(crate) mod worker;
 
 pub(crate) use full::{fleet, import, lab, model, protos, record, reproduce};

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use compare::Primary;
 
-use crate::settings::{parse_duration, parse_run, parse_share};
+use super::decision::{
+    LevelArgs, ResultArgs, TimesArgs, parse_detect, parse_quantile, parse_times,
+};
+use crate::settings::{parse_duration, parse_run};
 
 pub(super) const EXIT_CODES: &str = "\
 With a baseline, several runs per side, made with `throng run --runs runs/old` and `--runs runs/new`:
@@ -30,21 +32,8 @@ pub(crate) struct CompareArgs {
     /// Run directories of the baseline
     #[arg(long, value_name = "RUN", num_args = 1.., value_parser = parse_run)]
     pub(crate) baseline: Vec<PathBuf>,
-    /// Write a JUnit report with a test case per measure
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// Write Markdown for a pull request
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-    /// Write the report to this file as self-contained HTML
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Print errors only; see the exit code for the result
-    #[arg(short, long, conflicts_with = "json")]
-    pub(crate) quiet: bool,
-    /// Print the comparison as JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) result: ResultArgs,
     /// Print all figures, tests and runs as well
     #[arg(long, conflicts_with_all = ["json", "quiet"])]
     pub(crate) full: bool,
@@ -58,19 +47,12 @@ pub(crate) struct CompareArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "What is compared")]
 pub(crate) struct WhatArgs {
-    /// Measure latency from when an operation was due, or from when it was sent
-    #[arg(long, value_enum, default_value = "response")]
-    pub(crate) time: TimeArg,
+    #[command(flatten)]
+    pub(crate) times: TimesArgs,
     /// Quantiles in percent
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "50,90,95,99",
           value_parser = parse_quantile)]
     pub(crate) quantiles: Vec<f64>,
-    /// Compare this phase only
-    #[arg(long, value_name = "NAME")]
-    pub(crate) phase: Option<String>,
-    /// Skip this much at the start of the run, or of the phase
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration)]
-    pub(crate) skip: Duration,
     /// Cut each run into windows of this length, and compare these as if each were a run
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) window: Option<Duration>,
@@ -84,15 +66,8 @@ pub(crate) struct WhatArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "How the decision is made")]
 pub(crate) struct HowArgs {
-    /// Significance level: the probability of reporting any difference if there is none
-    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = parse_alpha)]
-    pub(crate) alpha: f64,
-    /// The figure of each step that is corrected least for all others: `mean`, or a quantile in percent
-    #[arg(long, value_name = "FIGURE", default_value = "mean", value_parser = parse_primary)]
-    pub(crate) primary: Primary,
-    /// List failures, but decide nothing by them: faster with more errors is faster
-    #[arg(long)]
-    pub(crate) allow_errors: bool,
+    #[command(flatten)]
+    pub(crate) level: LevelArgs,
     /// Report differences up to this share of the baseline, but do not fail on them
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = parse_times)]
     pub(crate) tolerance: f64,
@@ -124,69 +99,11 @@ pub(crate) struct HowArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TimeArg {
-    /// done − due
-    Response,
-    /// done − sent
-    Service,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CorrectionArg {
     /// Holm: controls the probability of any false positive
     Holm,
     /// Benjamini-Hochberg: controls the share of false positives
     Bh,
-}
-
-/// `99.9` or `99.9%`, strictly between 0 and 100, as a share.
-fn parse_quantile(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches('%').parse::<f64>();
-    match number {
-        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
-        _ => Err("expected percentages between 0 and 100, such as 50,90,99.9".to_owned()),
-    }
-}
-
-/// `mean`, or a quantile as in a list of them.
-pub(super) fn parse_primary(text: &str) -> Result<Primary, String> {
-    match text.trim() {
-        "mean" => Ok(Primary::Mean),
-        percent => {
-            parse_quantile(percent.trim_start_matches('p')).map(Primary::Quantile).map_err(|_| {
-                "expected `mean` or a percentage between 0 and 100, such as 95".to_owned()
-            })
-        }
-    }
-}
-
-/// A share that may exceed 100%.
-fn parse_times(text: &str) -> Result<f64, String> {
-    let share = parse_share(text)?;
-    if (0.0..=10.0).contains(&share) {
-        Ok(share)
-    } else {
-        Err("expected a share from 0% to 1000%, such as 1% or 0.01".to_owned())
-    }
-}
-
-pub(super) fn parse_alpha(text: &str) -> Result<f64, String> {
-    let alpha = parse_times(text)?;
-    if (1e-6..=0.5).contains(&alpha) {
-        Ok(alpha)
-    } else {
-        Err("expected a probability from 0.000001 to 0.5, such as 0.05".to_owned())
-    }
-}
-
-pub(super) fn parse_detect(text: &str) -> Result<f64, String> {
-    let share = parse_times(text)?;
-    if share > 0.0 {
-        Ok(share)
-    } else {
-        Err("a difference of 0 cannot be detected; expected a share above 0%, such as 5%"
-            .to_owned())
-    }
 }
 
 fn parse_sigmas(text: &str) -> Result<f64, String> {

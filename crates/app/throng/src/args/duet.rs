@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use compare::Primary;
 use controller::duet::PAIRS_MAX;
 
-use super::compare::{TimeArg, parse_alpha, parse_detect, parse_primary};
+use super::decision::{LevelArgs, ResultArgs, TimesArgs, parse_detect};
 use super::{DurableArgs, SetArgs};
 use crate::settings::parse_duration;
 
@@ -69,18 +68,8 @@ pub(crate) struct DuetArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) durable: DurableArgs,
-    /// Write a JUnit report with a test case per step
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// Write Markdown for a pull request
-    #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
-    /// Print errors only; see the exit code for the result
-    #[arg(short, long, conflicts_with = "json")]
-    pub(crate) quiet: bool,
-    /// Print the result as JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) result: ResultArgs,
     #[command(flatten)]
     pub(crate) how: DuetHowArgs,
 }
@@ -92,24 +81,10 @@ pub(crate) struct DuetHowArgs {
     /// The smallest difference that matters, as a share of the old target's time
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_detect)]
     pub(crate) difference: f64,
-    /// The probability of a false decision, however often it is looked at
-    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = parse_alpha)]
-    pub(crate) alpha: f64,
-    /// The figure of each step: `mean`, or a quantile in percent
-    #[arg(long, value_name = "FIGURE", default_value = "mean", value_parser = parse_primary)]
-    pub(crate) primary: Primary,
-    /// Measure latency from when an operation was due, or from when it was sent
-    #[arg(long, value_enum, default_value = "response")]
-    pub(crate) time: TimeArg,
-    /// Compare this phase only
-    #[arg(long, value_name = "NAME")]
-    pub(crate) phase: Option<String>,
-    /// Skip this much at the start of each block, or of the phase
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration)]
-    pub(crate) skip: Duration,
-    /// Report failures, but decide nothing by them
-    #[arg(long)]
-    pub(crate) allow_errors: bool,
+    #[command(flatten)]
+    pub(crate) level: LevelArgs,
+    #[command(flatten)]
+    pub(crate) times: TimesArgs,
 }
 
 /// How the blocks of a pair follow each other.

@@ -8,7 +8,7 @@ use crate::settings::RUNS;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct UiArgs {
-    /// Directory that is searched for runs, experiments, searches, models and reports, at any depth
+    /// Directory that is searched for runs, experiments, duets, searches, models and reports, at any depth
     #[arg(value_name = "DIR", default_value = RUNS)]
     pub(crate) directory: PathBuf,
     /// Address to listen on; port 0 is any free port. Addresses other than loopback require the token

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use compare::{
-    Acceptance, CompareError, Comparison, Correction, Options, Primary, PublishedPipeline, Time,
+    Acceptance, CompareError, Comparison, Correction, Options, Primary, PublishedPipeline,
     compare as compare_runs,
 };
 use record::Run;
 use report::Page;
 
-use crate::args::{CompareArgs, CorrectionArg, TimeArg};
+use crate::args::{CompareArgs, CorrectionArg, ResultArgs, nanoseconds};
 use crate::exit::{Exit, Failure, print_text};
 use crate::page;
 use crate::terminal;
@@ -18,21 +18,44 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let candidates = open(&args.runs)?;
     let baselines = open(&args.baseline)?;
     let comparison = compare_runs(&candidates, &baselines, &options(args)).map_err(failure)?;
-    if let Some(path) = &args.junit {
-        write(path, &report::comparison_junit(&comparison))?;
-    }
-    if let Some(path) = &args.markdown {
-        write(path, &report::comparison_markdown(&comparison))?;
-    }
-    if let Some(path) = &args.html {
-        page::write(&Page::comparison(&comparison, page::VERSION), path)?;
-    }
+    let html = || Page::comparison(&comparison, page::VERSION);
+    let junit = || report::comparison_junit(&comparison);
+    let markdown = || report::comparison_markdown(&comparison);
+    ResultTexts { junit: &junit, markdown: &markdown, html: &html }.write(&args.result)?;
     print(args, &comparison)?;
-    Ok(match comparison.verdict.acceptance() {
+    Ok(accepted(comparison.verdict.acceptance()))
+}
+
+/// The exit code of what is accepted or not.
+pub(super) fn accepted(acceptance: Acceptance) -> Exit {
+    match acceptance {
         Acceptance::Accepted => Exit::Passed,
         Acceptance::Rejected => Exit::Failed,
         Acceptance::Undecided => Exit::Untrusted,
-    })
+    }
+}
+
+/// How a result is written as files; each is made where it is wanted.
+pub(super) struct ResultTexts<'a> {
+    pub(super) junit: &'a dyn Fn() -> String,
+    pub(super) markdown: &'a dyn Fn() -> String,
+    pub(super) html: &'a dyn Fn() -> Page,
+}
+
+impl ResultTexts<'_> {
+    /// Writes the files that are wanted.
+    pub(super) fn write(&self, wanted: &ResultArgs) -> Result<(), Failure> {
+        if let Some(path) = &wanted.junit {
+            write(path, &(self.junit)())?;
+        }
+        if let Some(path) = &wanted.markdown {
+            write(path, &(self.markdown)())?;
+        }
+        match &wanted.html {
+            Some(path) => page::write(&(self.html)(), path),
+            None => Ok(()),
+        }
+    }
 }
 
 fn open(paths: &[PathBuf]) -> Result<Vec<Run>, Failure> {
@@ -44,53 +67,45 @@ fn open(paths: &[PathBuf]) -> Result<Vec<Run>, Failure> {
 fn options(args: &CompareArgs) -> Options {
     let what = &args.what;
     let how = &args.how;
-    let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let common = what.times.options(&how.level);
     let mut quantiles = what.quantiles.clone();
-    if let Primary::Quantile(q) = how.primary {
+    if let Primary::Quantile(q) = common.primary {
         quantiles.push(q);
     }
     quantiles.sort_by(f64::total_cmp);
     quantiles.dedup();
     Options {
-        time: match what.time {
-            TimeArg::Response => Time::Response,
-            TimeArg::Service => Time::Service,
-        },
         quantiles,
-        primary: how.primary,
-        alpha: how.alpha,
         tolerance: how.tolerance,
         correction: match how.correction {
             CorrectionArg::Holm => Correction::Holm,
             CorrectionArg::Bh => Correction::BenjaminiHochberg,
         },
-        phase: what.phase.clone(),
-        skip_ns: ns(what.skip),
-        window_ns: what.window.map(ns),
+        window_ns: what.window.map(nanoseconds),
         memory_bytes: how.memory,
         published: PublishedPipeline {
             window: how.filter_window as usize,
             sigmas: how.filter_sigmas,
-            bin_ns: ns(how.bin) as f64,
+            bin_ns: nanoseconds(how.bin) as f64,
         },
         detect: how.detect,
         strict: how.strict,
-        allow_errors: how.allow_errors,
         only: None,
         force: what.force,
         seed: how.seed,
-        curves: args.html.is_some(),
+        curves: args.result.html.is_some(),
+        ..common
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     record::write_whole(path, text.as_bytes()).map_err(|error| Failure::new(Exit::Io, error))
 }
 
 fn print(args: &CompareArgs, comparison: &Comparison) -> Result<Exit, Failure> {
-    let text = if args.json {
+    let text = if args.result.json {
         report::json(comparison)
-    } else if args.quiet {
+    } else if args.result.quiet {
         return Ok(Exit::Passed);
     } else {
         report::comparison(comparison, args.full, terminal::style())

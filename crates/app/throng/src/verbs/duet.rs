@@ -4,7 +4,6 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use compare::duet::{DuetResult, DuetSettings, Interleave};
-use compare::{Acceptance, Options, Primary, Time};
 use controller::CompiledPlan;
 use controller::duet::{
     BlockRole, CompileError, DUET_FILE, DuetError, DuetProgress, DuetRequest, DuetState,
@@ -13,14 +12,17 @@ use controller::duet::{
 use controller::experiment::Lock;
 use plan::Plan;
 use record::RecordError;
+use report::Page;
 use scenario::Severity;
 use workers::hex_digest;
 
-use crate::args::{DuetArgs, InterleaveArg, TimeArg, Until};
+use crate::args::{DuetArgs, InterleaveArg, Until};
 use crate::exit::{Exit, Failure, print_text};
 use crate::full::Leniency;
+use crate::page;
 use crate::source::{self, CompiledScenario, Text};
 use crate::terminal::{self, View};
+use crate::verbs::compare::{ResultTexts, accepted, write};
 use crate::verbs::experiment::{locked, refused};
 use crate::verbs::run::series_settings;
 
@@ -73,7 +75,8 @@ pub(crate) fn duet(args: &DuetArgs) -> Result<Exit, Failure> {
             DuetState::new(opened.targets.clone(), sources, args.seed, &settings, version)
         }
     };
-    let mut watcher = Watcher { quiet: args.quiet || args.json, view: View::new(true), pairs: 0 };
+    let mut watcher =
+        Watcher { quiet: args.result.quiet || args.result.json, view: View::new(true), pairs: 0 };
     let result = conduct_duet(
         &request,
         &mut state,
@@ -237,21 +240,6 @@ fn check_time(args: &DuetArgs, interleave: Interleave, plans: &[Plan; 2]) -> Res
 
 fn settings(args: &DuetArgs) -> DuetSettings {
     let how = &args.how;
-    let mut options = Options {
-        alpha: how.alpha,
-        primary: how.primary,
-        phase: how.phase.clone(),
-        skip_ns: u64::try_from(how.skip.as_nanos()).unwrap_or(u64::MAX),
-        allow_errors: how.allow_errors,
-        time: match how.time {
-            TimeArg::Response => Time::Response,
-            TimeArg::Service => Time::Service,
-        },
-        ..Options::default()
-    };
-    if let Primary::Quantile(q) = how.primary {
-        options.quantiles = vec![q];
-    }
     DuetSettings {
         difference: how.difference,
         interleave: match args.interleave {
@@ -259,7 +247,7 @@ fn settings(args: &DuetArgs) -> DuetSettings {
             InterleaveArg::Ab => Interleave::Ab,
             InterleaveArg::Abba => Interleave::Abba,
         },
-        how: options,
+        how: how.times.options(&how.level),
     }
 }
 
@@ -299,30 +287,29 @@ fn known(directory: &Path) -> Result<DuetState, Failure> {
     })
 }
 
+/// The page of the duet in a directory.
+#[cfg(feature = "quick")]
+pub(crate) fn page_of(directory: &Path) -> Result<Page, Failure> {
+    let state = known(directory)?;
+    let result = analyze_duet(&state, directory).map_err(failure)?;
+    Ok(Page::duet(&result, page::VERSION))
+}
+
 /// Writes the result beside the runs and prints it.
 fn conclude(args: &DuetArgs, result: &DuetResult, directory: &Path) -> Result<Exit, Failure> {
     let json = report::json(result);
-    let write = |path: &Path, text: &str| {
-        record::write_whole(path, text.as_bytes()).map_err(|error| Failure::new(Exit::Io, error))
-    };
     write(&directory.join(RESULT_FILE), &json)?;
-    if let Some(path) = &args.junit {
-        write(path, &report::duet_junit(result))?;
-    }
-    if let Some(path) = &args.markdown {
-        write(path, &report::duet_markdown(result))?;
-    }
-    if args.json {
+    let html = || Page::duet(result, page::VERSION);
+    let junit = || report::duet_junit(result);
+    let markdown = || report::duet_markdown(result);
+    ResultTexts { junit: &junit, markdown: &markdown, html: &html }.write(&args.result)?;
+    if args.result.json {
         print_text(&json)?;
-    } else if !args.quiet {
+    } else if !args.result.quiet {
         let shown = directory.display().to_string();
         print_text(&report::duet(result, &shown, terminal::style()))?;
     }
-    Ok(match result.verdict.acceptance() {
-        Acceptance::Accepted => Exit::Passed,
-        Acceptance::Rejected => Exit::Failed,
-        Acceptance::Undecided => Exit::Untrusted,
-    })
+    Ok(accepted(result.verdict.acceptance()))
 }
 
 /// States what goes on, on standard error.
@@ -353,6 +340,11 @@ impl Watcher {
                 self.view = View::new(true);
                 self.pairs += 1;
                 self.print_error(&format!("  after {}: {}", self.pairs, result.sentence));
+            }
+            DuetProgress::Disturbed(disturbed) => {
+                self.view.end();
+                let then = if disturbed.repeated { "it is repeated" } else { "it counts" };
+                self.print_error(&format!("  disturbed: {}; {then}", disturbed.why));
             }
             DuetProgress::Failed { why } => {
                 self.view.end();

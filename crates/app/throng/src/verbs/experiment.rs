@@ -5,17 +5,18 @@ mod progress;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use compare::experiment::{Analysis, ResponseAnalysis};
+use compare::experiment::{Analysis, ResponseAnalysis, UntilDecided};
 use controller::experiment::{
-    ExperimentError, ExperimentRequest, ExperimentState, Lock, LockError, RunStage, STATE_FILE,
-    analyze_runs, conduct_experiment,
+    ExperimentError, ExperimentRequest, ExperimentState, Lock, LockError, PlannedRun, RunStage,
+    STATE_FILE, analyze_runs, conduct_experiment,
 };
 use record::RecordError;
 use report::Page;
 use scenario::experiment::Table;
 
-use crate::args::ExperimentArgs;
+use crate::args::{ExperimentArgs, UntilArg, nanoseconds};
 use crate::exit::{Exit, Failure, print_text};
 use crate::verbs::export::{cannot_create, write};
 use crate::verbs::run::series_settings;
@@ -51,7 +52,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, Failure> {
     }
     // Before the state is read, which another process may be about to replace.
     let _lock = Lock::take(&directory).map_err(locked)?;
-    let begun = begun(&directory, &opened)?;
+    let begun = begun(&directory, &opened, args)?;
     let conducted = conduct(args, &opened, &directory, begun)?;
     let exit = finish(args, &opened.experiment, &directory, &conducted.state)?;
     Ok(if conducted.lacks_pages { Exit::Io } else { exit })
@@ -115,10 +116,14 @@ fn known(directory: &Path) -> Result<ExperimentState, Failure> {
 fn begun(
     directory: &Path,
     opened: &RunnableExperiment,
+    args: &ExperimentArgs,
 ) -> Result<Option<ExperimentState>, Failure> {
     let state = ExperimentState::read(directory).map_err(refused)?;
     let fresh = opened.state();
     match state {
+        Some(state) if args.resume.is_none() && state.until != until(args) => {
+            Err(otherwise(&state, directory))
+        }
         Some(state) if state.digest != fresh.digest => Err(Failure::hinted(
             Exit::Data,
             format!(
@@ -137,6 +142,48 @@ fn begun(
     }
 }
 
+/// When the experiment is to end, if its repetitions are not counted beforehand.
+fn until(args: &ExperimentArgs) -> Option<UntilDecided> {
+    args.until.until.map(|UntilArg::Decided| UntilDecided { difference: args.until.difference })
+}
+
+/// The experiment in the directory ends in another way.
+fn otherwise(state: &ExperimentState, directory: &Path) -> Failure {
+    let how = match state.until {
+        Some(until) => format!("--until decided --difference {}", 100.0 * until.difference) + "%",
+        None => "a number of repetitions".to_owned(),
+    };
+    Failure::hinted(
+        Exit::Data,
+        format!("the experiment in {} was begun with {how}", directory.display()),
+        "--resume continues as it was begun; --dir begins another one",
+    )
+}
+
+/// The time in which an experiment that ends once it is decided may begin repetitions. One must fit.
+fn budget(
+    args: &ExperimentArgs,
+    opened: &RunnableExperiment,
+    state: &ExperimentState,
+) -> Result<Duration, Failure> {
+    let budget = args.until.budget;
+    let first: Vec<PlannedRun> =
+        opened.runs.iter().filter(|run| run.repetition == 1).cloned().collect();
+    let each = opened.length(&first);
+    if state.until.is_some() && u128::from(each.most_ns) > budget.as_nanos() {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!(
+                "a repetition takes {}, and the budget is {}",
+                each.shown(),
+                units::span(nanoseconds(budget))
+            ),
+            "make the runs shorter, or raise --budget: eight repetitions decide little, thirty most",
+        ));
+    }
+    Ok(budget)
+}
+
 fn unfit(experiment: &str, directory: &Path) -> Failure {
     Failure::hinted(
         Exit::Data,
@@ -152,7 +199,10 @@ fn conduct(
     begun: Option<ExperimentState>,
 ) -> Result<ConductedExperiment, Failure> {
     let is_new = begun.is_none();
-    let mut state = begun.unwrap_or_else(|| opened.state());
+    let mut state = begun.unwrap_or_else(|| match until(args) {
+        Some(until) => opened.state().until_decided(until),
+        None => opened.state(),
+    });
     if args.retry {
         state.retry();
     }
@@ -163,6 +213,7 @@ fn conduct(
         is_new,
         directory,
         series: series_settings(&program, args.force, args.durable.durability())?,
+        budget: budget(args, opened, &state)?,
     };
     if is_new {
         let keep = |name: &str, text: &str| {
@@ -213,11 +264,11 @@ fn finish(
         // What matters has been written; nobody may be listening any more.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
-    Ok(if analysis.missing.is_empty() && analysis.left_out.is_empty() {
-        Exit::Passed
-    } else {
-        Exit::Untrusted
-    })
+    let is_certain = match &analysis.decision {
+        Some(decision) => decision.is_decided(),
+        None => analysis.missing.is_empty() && analysis.left_out.is_empty(),
+    };
+    Ok(if is_certain { Exit::Passed } else { Exit::Untrusted })
 }
 
 /// Writes the tables of `--csv`.

@@ -661,3 +661,64 @@ fn an_unusable_experiment_is_refused_before_any_run() {
     );
     refused(&|text| text + &compare.replace(" }", ", skip: 10m }"), "`compare` skips 10 min");
 }
+
+/// The first factor takes 1 or 40 ms, the second one nothing of that: as few repetitions as the rule needs.
+#[test]
+fn an_experiment_ends_once_its_effects_are_decided() {
+    let space = Space::new();
+    let file = written(&space, |text| {
+        text.replace("30ms", "40ms")
+            .replace("  rate: [20/s, 40/s]\n", "")
+            .replace("responses: [min(request), count(request)]", "responses: [mean(request)]")
+    });
+    let until = ["--until", "decided", "--difference", "50%"];
+    let begun = [&until[..], &["--budget", "1ms"]].concat();
+    let refused = Ended::of(&mut experiment(&space, &file, &begun)).with(65);
+    refused.stderr_contains("a repetition takes ").stderr_contains(", and the budget is ");
+    let ended = Ended::of(&mut experiment(&space, &file, &until)).with(0);
+    ended.stderr_contains("run 3 (repetition 2): ").stdout_contains("decided after ");
+    let state = json(&space.path("out/experiment.json"));
+    assert_eq!(state["until"]["difference"], 0.5);
+    let runs = state["runs"].as_array().unwrap();
+    let analysis = json(&space.path("out/analysis.json"));
+    let decision = &analysis["decision"];
+    let counted = decision["repetitions"].as_u64().unwrap();
+    let repeated = state["disturbed"].as_array().map_or(0, Vec::len) as u64;
+    // More than the file counts, and no run after the decision.
+    assert!((6..=20).contains(&counted), "{counted}");
+    assert!(runs.len() as u64 <= 2 * (counted + repeated), "{state}");
+    let effect = &decision["effects"][0];
+    assert_eq!((&effect["factor"], &effect["verdict"]), (&"delay".into(), &"higher".into()));
+    assert!(decision["repetitions_expected"].as_u64().unwrap() > 0);
+
+    // It is decided: the same command makes no further run, and one that ends otherwise is refused.
+    let again = Ended::of(&mut experiment(&space, &file, &until)).with(0);
+    assert!(!again.err.contains("(repetition"), "{}", again.err);
+    Ended::of(&mut experiment(&space, &file, &[])).with(65).stderr_contains("--until decided");
+    let mut resumed = throng(["experiment", "--resume"]);
+    Ended::of(resumed.arg(space.path("out"))).with(0).stdout_contains("decided after ");
+    let mut analyzed = throng(["experiment", "--analyze"]);
+    Ended::of(analyzed.arg(space.path("out"))).with(0).stdout_contains("decided after ");
+}
+
+/// The budget ends it, and more of it continues it.
+#[test]
+fn an_experiment_that_is_undecided_continues_with_another_budget() {
+    let space = Space::new();
+    let file = written(&space, |text| {
+        text.replace("[1ms, 30ms]", "[2ms, 3ms]")
+            .replace("  rate: [20/s, 40/s]\n", "")
+            .replace("responses: [min(request), count(request)]", "responses: [mean(request)]")
+    });
+    let until = ["--until", "decided", "--difference", "0.01%", "--budget", "3s"];
+    Ended::of(&mut experiment(&space, &file, &until)).with(2).stdout_contains("undecided after ");
+    let runs = |space: &Space| {
+        let state = json(&space.path("out/experiment.json"));
+        state["runs"].as_array().unwrap().len()
+    };
+    let before = runs(&space);
+    let mut resumed = throng(["experiment", "--budget", "3s", "--resume"]);
+    let resumed = Ended::of(resumed.arg(space.path("out")));
+    assert!(matches!(resumed.code, Some(0 | 2)), "{}", resumed.err);
+    assert!(runs(&space) > before);
+}

@@ -57,6 +57,7 @@ mod tags;
 mod tcp;
 mod thesis;
 mod tidy;
+mod trend;
 mod tsung;
 mod tutorial;
 mod ui;

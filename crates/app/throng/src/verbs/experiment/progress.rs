@@ -110,6 +110,8 @@ pub(super) struct Watcher<'a> {
     /// Planned time, and time taken, of the runs that ended.
     ended_ns: (u64, u64),
     view: View,
+    /// Its number of repetitions is open.
+    is_open: bool,
     /// The page of a run could not be written.
     pub(super) lacks_pages: bool,
 }
@@ -132,6 +134,7 @@ impl<'a> Watcher<'a> {
             run_ns: 0,
             ended_ns: (0, 0),
             view: View::new(true),
+            is_open: state.until.is_some(),
             lacks_pages: false,
         };
         let left = RunLength {
@@ -140,13 +143,15 @@ impl<'a> Watcher<'a> {
         };
         let pending = state.count(RunStage::Pending);
         let begins = if pending < state.runs.len() { "goes on" } else { "begins" };
+        let runs = units::counted(state.runs.len() as u64, "run");
+        let to_make = match watcher.is_open {
+            true => format!("{runs} so far, until it is decided"),
+            false => format!("{pending} of {runs} to make, {}", left.shown()),
+        };
         watcher.print_error(&format!(
-            "{} {begins} in {}: {} of {} to make, {}",
+            "{} {begins} in {}: {to_make}",
             opened.experiment.name,
             directory.display(),
-            pending,
-            units::counted(state.runs.len() as u64, "run"),
-            left.shown()
         ));
         watcher
     }
@@ -158,12 +163,11 @@ impl<'a> Watcher<'a> {
                 self.view = self.live();
             }
             Progress::Begun { run } => {
-                self.print_error(&format!(
-                    "run {} of {}: {}",
-                    run.number,
-                    self.runs,
-                    self.levels(run)
-                ));
+                let of = match self.is_open {
+                    true => format!(" (repetition {})", run.repetition),
+                    false => format!(" of {}", self.runs),
+                };
+                self.print_error(&format!("run {}{of}: {}", run.number, self.levels(run)));
                 self.run_ns = self.opened.run_length(&run.cell).most_ns;
                 self.left_ns = self.left_ns.saturating_sub(self.run_ns);
                 self.view = self.live();
@@ -184,10 +188,16 @@ impl<'a> Watcher<'a> {
                     Verdict::Untrusted => "cannot be trusted",
                 };
                 let left = match self.expected_ns() {
+                    _ if self.is_open => String::new(),
                     0 => String::new(),
                     left_ns => format!("; about {} left", units::span(left_ns)),
                 };
                 self.print_error(&format!("  {verdict}: {}{left}", self.responses(directory)));
+            }
+            Progress::Decision(decision) => self.print_error(&decision.sentence()),
+            Progress::Disturbed(disturbed) => {
+                let then = if disturbed.repeated { "it is repeated" } else { "it counts" };
+                self.print_error(&format!("  disturbed: {}; {then}", disturbed.why));
             }
             Progress::Failed { why, .. } => {
                 self.view.end();

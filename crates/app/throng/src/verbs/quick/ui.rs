@@ -21,7 +21,7 @@ use crate::args::UiArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::page;
 use crate::pages::listener;
-use crate::verbs::{experiment, model, show};
+use crate::verbs::{duet, experiment, model, show};
 use progress::ProgressPages;
 
 /// Larger reports are not served.
@@ -249,6 +249,7 @@ fn make_report(entry: &Entry) -> Result<Page, Failure> {
             page::of_run(&run, &summary, &course)
         }
         Kind::Experiment => experiment_page(&entry.location),
+        Kind::Duet => duet::page_of(&entry.location),
         Kind::Model => model::page_of(&entry.location),
         Kind::Search => Err(Failure::hinted(
             Exit::NoInput,
