@@ -28,7 +28,7 @@ from names import NAMES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-SCRIPTS = ["comment.py", "compare-run.sh"]
+SCRIPTS = ["comment.py", "compare-run.sh", "duet-run.sh", "lib.sh", "store-baseline.sh"]
 # The sizes that users were promised.
 BINARY_BYTES_MAX = 30_000_000
 IMAGE_BYTES_MAX = 40_000_000

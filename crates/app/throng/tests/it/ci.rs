@@ -1,6 +1,7 @@
 //! The GitHub Action and the GitLab template: their steps as they stand in the files, run against a small repository
-//! whose service gets slower.
+//! whose service gets slower, and against two of its commits.
 
+mod commits;
 mod expression;
 mod forge;
 mod github;
@@ -29,7 +30,7 @@ thresholds:
   - errors == 0
 ";
 /// Beyond what a busy machine does to times, and far below the planted difference.
-const COMPARE_ARGS: &str = "--tolerance 300%";
+const DIFFERENCE: &str = "300%";
 
 /// A repository with a load test, its service, and what its forge keeps between builds.
 struct Repository {
@@ -53,6 +54,10 @@ struct Build<'r> {
     number: u32,
     /// Arguments of `throng run`: the build's own service is the target.
     run_args: String,
+    /// The commit before those of the request.
+    base: String,
+    /// Other inputs of the Action, and variables of the template.
+    inputs: Vec<(&'static str, String)>,
 }
 
 impl Repository {
@@ -74,7 +79,9 @@ impl Repository {
         let args = ["stall", "--delay", delay, "--stall", "1ms", "--every", "1h"];
         let served = Served::start(&args);
         let run_args = format!("--set target={}/ --quiet", served.url);
-        let build = Build { repository: self, event, number, run_args };
+        let base = String::new();
+        let inputs = Vec::new();
+        let build = Build { repository: self, event, number, run_args, base, inputs };
         (served, build)
     }
 
@@ -83,15 +90,22 @@ impl Repository {
         std::fs::read_to_string(self.space.path("work/.throng/comment.md")).unwrap()
     }
 
-    /// The runs of the stored baseline.
+    /// The runs of the stored baselines, which are all of this machine.
     fn baseline(&self) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(self.space.path("cache/.throng/baseline")) else {
-            return Vec::new();
+        let names = |folder: &Path| -> Vec<String> {
+            let entries = std::fs::read_dir(folder).into_iter().flatten();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            names.collect()
         };
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
+        let folder = self.space.path("cache/.throng/baseline");
+        let machines = names(&folder);
+        assert!(machines.len() <= 1, "{machines:?}");
+        let runs = machines.iter().flat_map(|machine| names(&folder.join(machine)));
+        // The file that names the machine stands beside them, and what is kept of older builds.
+        let is_run = |name: &String| name != "machine" && name != "history";
+        let mut runs: Vec<String> = runs.filter(is_run).collect();
+        runs.sort();
+        runs
     }
 }
 
@@ -136,6 +150,8 @@ fn three_builds(run: impl Fn(&Build<'_>) -> Ended) {
     assert_eq!(repository.forge.comments().len(), 0);
     let stored = repository.baseline();
     assert_eq!(stored.len(), 4);
+    let trend = std::fs::read_to_string(repository.space.path("work/.throng/trend.txt")).unwrap();
+    assert!(trend.starts_with("NO ALARM  load-test in 1 run\n"), "{trend}");
 
     let (_served, build) = repository.build(Event::Request, 2, "5ms");
     run(&build).with(0);
@@ -151,6 +167,17 @@ fn three_builds(run: impl Fn(&Build<'_>) -> Ended) {
     assert!(posted[0].contains("## ❌ Slower"), "{posted:?}");
     assert!(posted[0].contains("| ❌ home p"), "{posted:?}");
     assert_eq!(repository.baseline(), stored);
+
+    // A baseline of another machine is none.
+    let folder = repository.space.path("cache/.throng/baseline");
+    let own = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(own.join("machine"), "an abacus\n").unwrap();
+    std::fs::rename(own, folder.join("000000000000")).unwrap();
+    let (_served, build) = repository.build(Event::Push, 4, "100ms");
+    run(&build).with(0);
+    let comment = repository.comment();
+    assert!(comment.contains("no baseline of this machine yet"), "{comment}");
+    assert!(comment.contains("\n- an abacus\n"), "{comment}");
 }
 
 #[test]

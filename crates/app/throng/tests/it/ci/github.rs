@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::expression::{holds, render};
-use super::{Build, COMPARE_ARGS, Event};
+use super::{Build, DIFFERENCE, Event};
 use crate::support::{Ended, root, yaml};
 
 /// The contexts of expressions: values by their full names.
@@ -58,6 +58,8 @@ fn context(build: &Build<'_>, inputs: &Value) -> Context {
         ("github.server_url", "https://forge.invalid"),
         ("github.action_repository", "some/throng"),
         ("github.token", "secret"),
+        ("github.event.pull_request.base.sha", build.base.as_str()),
+        ("github.event.before", ""),
     ] {
         context.insert(name.to_owned(), value.to_owned());
     }
@@ -65,8 +67,10 @@ fn context(build: &Build<'_>, inputs: &Value) -> Context {
         ("scenario", "load-test.yaml"),
         ("runs", "4"),
         ("run-args", build.run_args.as_str()),
-        ("compare-args", COMPARE_ARGS),
+        ("difference", DIFFERENCE),
     ];
+    let more = build.inputs.iter().map(|(name, value)| (*name, value.as_str()));
+    let given: Vec<(&str, &str)> = more.chain(given).collect();
     for (name, input) in inputs.as_object().unwrap() {
         let given = given.iter().find(|(given, _)| given == name);
         let default = input["default"].as_str().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Build, COMPARE_ARGS, Event, release};
+use super::{Build, DIFFERENCE, Event, release};
 use crate::support::{Ended, Space, root, yaml};
 
 /// Runs the job; returns how it ended.
@@ -41,6 +41,7 @@ fn variables(build: &Build<'_>, job: &Value) -> Vec<(String, String)> {
         ("CI_PROJECT_ID".to_owned(), "3".to_owned()),
         ("CI_API_V4_URL".to_owned(), format!("http://{address}")),
         ("THRONG_GITLAB_TOKEN".to_owned(), "secret".to_owned()),
+        ("CI_MERGE_REQUEST_DIFF_BASE_SHA".to_owned(), build.base.clone()),
     ];
     let rule = match build.event {
         Event::Push => {
@@ -67,9 +68,13 @@ fn variables(build: &Build<'_>, job: &Value) -> Vec<(String, String)> {
         ("THRONG_SCENARIO", "load-test.yaml"),
         ("THRONG_RUNS", "4"),
         ("THRONG_ARGS", build.run_args.as_str()),
-        ("THRONG_COMPARE_ARGS", COMPARE_ARGS),
+        ("THRONG_DIFFERENCE", DIFFERENCE),
     ] {
         all.push((key.to_owned(), value.to_owned()));
+    }
+    for (name, value) in &build.inputs {
+        let name = name.to_uppercase().replace('-', "_");
+        all.push((format!("THRONG_{name}"), value.clone()));
     }
     all
 }
