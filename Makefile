@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-incident bench-market bench-queue bench-balancer bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth incident-truth duet-truth kubernetes interop picture dist dist-dry-run toolchain
+.PHONY: help run test test-deps check doc fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-incident bench-market bench-queue bench-balancer bench-duet bench-lab bench-fleet bench-docs site model-truth truth hostile-truth accounts-truth kill blame-truth capacity-truth percentile-truth incident-truth duet-truth kubernetes interop picture dist dist-dry-run toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -34,6 +34,7 @@ help:
 	@echo "make bench-chat     the cost of the chat's transports and the capacity of its server, 25 minutes"
 	@echo "make bench-market   the market on MariaDB, PostgreSQL and Redis, an hour and a half"
 	@echo "make bench-queue    the queue beside an echo server and pgbench, ten minutes"
+	@echo "make bench-duet     how often planted differences are found beside a neighbour, by duets and by runs in turn, hours"
 	@echo "make bench-balancer  the balancer beside nginx and HAProxy, and what is lost when a backend fails, half an hour"
 	@echo "make bench-lab      the lab's network: round trips, packets, TCP and losses, half an hour; needs root"
 	@echo "make bench-fleet    a hundred agents that begin together, the cost of the way over NATS, and of a thousand agents, 20 min"
@@ -56,7 +57,7 @@ help:
 	@echo "make incident-truth how often healthy runs have incidents, and how often planted ones are found: the table of"
 	@echo "                    docs/judging-reference.md, half a minute of CPU"
 	@echo "make duet-truth how often looks after every pair are wrong, and how many pairs they take: the tables of"
-	@echo "                    docs/comparing.md, a minute of CPU"
+	@echo "                    docs/comparing.md and docs/ui.md, some minutes of CPU"
 	@echo "make dist       what a release consists of, into dist/: static binaries, packages, image; an hour of CPU."
 	@echo "                    REBUILD=1 builds the binaries twice and compares them"
 	@echo "make dist-dry-run   the release checklist from end to end without publishing, and its log; two hours of CPU"
@@ -131,6 +132,9 @@ bench-market: toolchain web
 
 bench-queue: toolchain web
 	@bench/queue
+
+bench-duet: toolchain web
+	@bench/duet --repeat $(or $(REPEAT),20)
 
 bench-balancer: toolchain web
 	@bench/balancer
