@@ -11,6 +11,8 @@ use stats::scan::{self, Count, Level, Rules};
 const ALPHA: f64 = 0.05 / 4.0;
 /// Least relevant differences, as `judge::limits` has them.
 const TIMES_MIN: f64 = 1.25;
+/// … and of less than two seconds.
+const SHORT_TIMES_MIN: f64 = 2.0;
 const SHARE_MIN: f64 = 0.01;
 const SHORTFALL_MIN: f64 = 0.25;
 /// Shortest shortfall.
@@ -168,7 +170,10 @@ impl Run {
         let numbers = (2 * NEAR + 1) as f64;
         let load = scan::Load { by_second: &load, numbers };
         let slow = Rules { alpha: ALPHA, least: TIMES_MIN.ln(), shortest: 1 };
-        let of_levels = scan::levels_under_load(&levels, &explained, &load, &slow);
+        let mut of_levels = scan::levels_under_load(&levels, &explained, &load, &slow);
+        let least = SHORT_TIMES_MIN.ln();
+        of_levels
+            .retain(|window| window.seconds.len() > 1 || window.inside - window.outside >= least);
         let failed = Rules { alpha: ALPHA, least: SHARE_MIN, shortest: 1 };
         let of_counts = |count: fn(&Second) -> Count| {
             let counts: Vec<Count> = ended.iter().map(count).collect();

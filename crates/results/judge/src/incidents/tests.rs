@@ -181,6 +181,16 @@ fn an_operation_that_took_long_is_no_incident() {
 }
 
 #[test]
+fn a_single_second_is_an_incident_if_answers_took_twice_as_long() {
+    let figures = |times: f64, seconds: std::ops::Range<usize>| {
+        run(9, |second| if seconds.contains(&second) { 10.0 * times } else { 10.0 })
+    };
+    assert_eq!(incidents(&figures(1.8, 30..31)), []);
+    assert_eq!(only(&figures(2.5, 30..31)).kinds, [IncidentKind::Response]);
+    assert_eq!(only(&figures(1.8, 30..32)).kinds, [IncidentKind::Response]);
+}
+
+#[test]
 fn a_step_that_is_done_now_and_then_misses_nothing() {
     // In an hour, each takes three seconds.
     let mut windows = vec![Window::default(); 3_600];
@@ -248,6 +258,14 @@ fn percentiles_are_those_of_the_record() {
     let found = RunIncidents::of(&figures, all, &times).incidents.remove(0);
     assert_eq!(found.during.p50_ns, Some(400 * MS));
     assert!(found.text.starts_with("request: p50 8.00 ms → 400 ms, 31 % failed, from 0:15"));
+
+    // One server of several is slow: most answers are as fast as ever.
+    let mut during = hist(8);
+    during.record_n(400 * MS, 30);
+    let all = find(&figures, &figures.all_windows(), Search::WHOLE);
+    let found = Broken::of(&figures, all, &[Times { during, usual: hist(8) }]).incidents.remove(0);
+    assert!(found.during.p50_ns.is_some_and(|ns| ns < 9 * MS), "{found:?}");
+    assert!(found.text.starts_with("request: p90 8.00 ms → 400 ms, "), "{}", found.text);
 }
 
 #[test]

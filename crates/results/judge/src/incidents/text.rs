@@ -6,6 +6,7 @@ use record::schema::{Incident, IncidentFigures, IncidentKind};
 use units::clock;
 
 use super::steps::Counts;
+use crate::limits::INCIDENT_RESPONSE_TIMES;
 
 /// A detail that this share of the failures has stands for all of them.
 const DETAIL_ALL_MIN: f64 = 0.9;
@@ -56,11 +57,23 @@ pub(super) fn of(
     text
 }
 
+/// By the median, or by p90 if the median is hardly longer than usual and p90 is: only some of the answers were slow.
 fn response(incident: &Incident) -> String {
-    let time = |ns: Option<u64>| ns.map(|ns| units::duration(ns as f64));
-    match (time(incident.usual.p50_ns), time(incident.during.p50_ns)) {
-        (Some(usual), Some(during)) => format!("p50 {usual} → {during}"),
-        (None, Some(during)) => format!("p50 {during}"),
+    let times = |usual: Option<u64>, during: Option<u64>| match (usual, during) {
+        (Some(usual), Some(during)) => during as f64 / usual.max(1) as f64,
+        _ => 1.0,
+    };
+    let Incident { usual, during, .. } = incident;
+    let [median, p90] = [times(usual.p50_ns, during.p50_ns), times(usual.p90_ns, during.p90_ns)];
+    let is_of_some = median < INCIDENT_RESPONSE_TIMES && p90 > median;
+    let name = if is_of_some { "p90" } else { "p50" };
+    let shown = |figures: &IncidentFigures| {
+        let ns = if is_of_some { figures.p90_ns } else { figures.p50_ns };
+        ns.map(|ns| units::duration(ns as f64))
+    };
+    match (shown(usual), shown(during)) {
+        (Some(usual), Some(during)) => format!("{name} {usual} → {during}"),
+        (None, Some(during)) => format!("{name} {during}"),
         _ => "slower answers".to_owned(),
     }
 }

@@ -11,8 +11,8 @@ use stats::scan::{self, Count, Rules};
 use super::steps::{Counts, Series, Step, TagSeries};
 use crate::limits::{
     INCIDENT_ALPHA, INCIDENT_ENDS_NS, INCIDENT_ERRORS_MIN, INCIDENT_OPERATIONS_MIN,
-    INCIDENT_RESPONSE_TIMES, INCIDENT_SHORTFALL_MIN, INCIDENT_THROUGHPUT_SLOTS_MIN,
-    WARM_UP_BEFORE_NS,
+    INCIDENT_RESPONSE_TIMES, INCIDENT_SHORT_NS, INCIDENT_SHORT_RESPONSE_TIMES,
+    INCIDENT_SHORTFALL_MIN, INCIDENT_THROUGHPUT_SLOTS_MIN, WARM_UP_BEFORE_NS,
 };
 
 /// In what a step can be worse.
@@ -232,7 +232,9 @@ fn slow(series: &Series, alpha: f64) -> Vec<Ends> {
     ));
     let lasting = windows.iter().filter(|window| {
         let slow = series.slow_operations(&window.seconds, window.outside);
-        slow >= INCIDENT_OPERATIONS_MIN && !is_warm_up(series, levels, window)
+        slow >= INCIDENT_OPERATIONS_MIN
+            && is_noticed(series, window)
+            && !is_warm_up(series, levels, window)
     });
     let found = lasting.map(|window| {
         let seconds = silent_before(series, window.seconds.clone());
@@ -256,6 +258,13 @@ fn slow(series: &Series, alpha: f64) -> Vec<Ends> {
         }
     });
     found.collect()
+}
+
+/// True of a window of slow answers but for a short one in which they took little longer.
+fn is_noticed(series: &Series, window: &scan::Window) -> bool {
+    let length_ns = window.seconds.len() as u64 * series.slot_ns;
+    let least = INCIDENT_SHORT_RESPONSE_TIMES.ln();
+    length_ns >= INCIDENT_SHORT_NS || window.inside - window.outside >= least
 }
 
 /// A window with the slots before it in which nothing ended although something was due.
