@@ -119,7 +119,7 @@ fn steady(analysis: &Analysis, is_growing: bool) -> Finding {
     };
     let text = match analysis.incidents.len() {
         0 => text,
-        n => format!("{text}; not so in {}", units::counted(n as u64, "incident")),
+        n => format!("{text}; worse in {}", units::counted(n as u64, "incident")),
     };
     finding(Severity::Good, "steady-state", text).with("cut_s", cut_s).done()
 }

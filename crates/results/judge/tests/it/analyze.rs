@@ -136,7 +136,7 @@ fn an_incident_that_passes_is_named_and_counts_as_down_if_operations_fail() {
     let text = &finding(&analysis, "incident").text;
     assert!(text.starts_with("request: p50 ") && text.contains(" → "), "{text}");
     assert!(text.contains(", 30 % failed, from 0:25 to 0:35 (60 of 200)"), "{text}");
-    assert!(finding(&analysis, "steady-state").text.ends_with("; not so in 1 incident"));
+    assert!(finding(&analysis, "steady-state").text.ends_with("; worse in 1 incident"));
     let found = analysis.availability.as_ref().unwrap();
     assert_eq!((found.failures, found.down_ns, found.degraded_ns), (1, 10 * SECOND, 0));
 
