@@ -4,10 +4,9 @@ use judge::analyze::{Analysis, Drift, MeasureParts, Outage};
 use stats::mean::mean;
 
 use crate::live::chart::sparkline;
-use crate::style::{COLUMNS, INDENT};
-use crate::style::{Line, Style, Tone};
+use crate::style::{INDENT, Line, Style, Tone};
 use crate::table::Table;
-use crate::verdict::finding_lines;
+use crate::verdict::wrapped_finding;
 
 /// Columns of a line of windows.
 const CHART: usize = 40;
@@ -16,12 +15,12 @@ const INCIDENTS_MAX: usize = 10;
 /// Most outages that are listed.
 const OUTAGES_MAX: usize = 10;
 
-/// The analysis of a run as text. Lines end with `\n` and have at most 120 characters, long names
-/// aside.
-pub fn analysis(analysis: &Analysis, directory: &str, style: Style) -> String {
-    let mut lines = vec![headline(analysis).render(COLUMNS, style), String::new()];
+/// The analysis of a run as text. Lines end with `\n` and have at most `columns` characters; those that name the run may
+/// have more.
+pub fn analysis(analysis: &Analysis, directory: &str, columns: usize, style: Style) -> String {
+    let mut lines = vec![headline(analysis).render(usize::MAX, style), String::new()];
     for finding in &analysis.findings {
-        lines.extend(finding_lines(finding, style));
+        lines.extend(wrapped_finding(finding, columns, style));
     }
     let mut section = |part: Vec<String>| {
         if !part.is_empty() {
@@ -29,13 +28,13 @@ pub fn analysis(analysis: &Analysis, directory: &str, style: Style) -> String {
             lines.extend(part);
         }
     };
-    section(figures(analysis).render(COLUMNS, style));
-    section(windows(analysis, style));
-    section(trends(analysis, style));
-    section(incidents(analysis, style));
-    section(outages(analysis, style));
+    section(figures(analysis).render(columns, style));
+    section(windows(analysis, style).render(columns, style));
+    section(trends(analysis).map_or(Vec::new(), |table| table.render(columns, style)));
+    section(incidents(analysis).map_or(Vec::new(), |table| table.render(columns, style)));
+    section(outages(analysis).map_or(Vec::new(), |table| table.render(columns, style)));
     section(vec![
-        Line::default().tone(Tone::Dim, "record     ").text(directory).render(COLUMNS, style),
+        Line::default().tone(Tone::Dim, "record     ").text(directory).render(usize::MAX, style),
     ]);
     lines.into_iter().fold(String::new(), |text, line| text + &line + "\n")
 }
@@ -64,7 +63,8 @@ fn figures(analysis: &Analysis) -> Table {
         "p99",
         "max",
         "overall mean",
-    ]);
+    ])
+    .dropping(&["overall mean", "max", "count", "succeeded"]);
     for measure in &analysis.measures {
         table.row(cells(measure));
     }
@@ -104,9 +104,10 @@ fn cells(measure: &MeasureParts) -> Vec<(Option<Tone>, String)> {
 }
 
 /// A sparkline of windows for throughput and the mean response of each measure.
-fn windows(analysis: &Analysis, style: Style) -> Vec<String> {
+fn windows(analysis: &Analysis, style: Style) -> Table {
     let title = format!("windows of {}", units::span(analysis.window_ns));
-    let mut table = Table::new(&[&title, "", "min", "mean", "max", "variation"]);
+    let mut table =
+        Table::new(&[&title, "", "min", "mean", "max", "variation"]).dropping(&["min", "max"]);
     let mut row = |name: &str, values: &[f64], show: fn(f64) -> String, even: &_| {
         let Some(even): &Option<judge::analyze::Evenness> = even else {
             return;
@@ -126,7 +127,7 @@ fn windows(analysis: &Analysis, style: Style) -> Vec<String> {
         let means: Vec<f64> = measure.windows.iter().map(|part| part.mean_ns).collect();
         row(&measure.name, &means, units::duration, &measure.means);
     }
-    table.render(COLUMNS, style)
+    table
 }
 
 /// At most as many values as the chart has columns, each a mean of neighbours.
@@ -136,9 +137,9 @@ fn downsample(values: &[f64]) -> Vec<f64> {
     means.map(mean).collect()
 }
 
-fn trends(analysis: &Analysis, style: Style) -> Vec<String> {
+fn trends(analysis: &Analysis) -> Option<Table> {
     if analysis.trends.is_empty() {
-        return Vec::new();
+        return None;
     }
     let mut table = Table::new(&["trend", "level", "change", "95 % from", "to", "p", "adjusted p"]);
     for drift in &analysis.trends {
@@ -159,7 +160,7 @@ fn trends(analysis: &Analysis, style: Style) -> Vec<String> {
             p(drift.p_adjusted),
         ]);
     }
-    table.render(COLUMNS, style)
+    Some(table)
 }
 
 /// A figure of a trend in its unit.
@@ -177,9 +178,9 @@ fn shown(drift: &Drift, value: f64) -> String {
 }
 
 /// Each incident with its ends, and the step in it and outside of it.
-fn incidents(analysis: &Analysis, style: Style) -> Vec<String> {
+fn incidents(analysis: &Analysis) -> Option<Table> {
     if analysis.incidents.is_empty() {
-        return Vec::new();
+        return None;
     }
     let mut table = Table::new(&[
         "incident",
@@ -218,13 +219,11 @@ fn incidents(analysis: &Analysis, style: Style) -> Vec<String> {
     if more > 0 {
         table.section(Line::default().text(format!("{INDENT}and {more} more")));
     }
-    table.render(COLUMNS, style)
+    Some(table)
 }
 
-fn outages(analysis: &Analysis, style: Style) -> Vec<String> {
-    let Some(found) = analysis.availability.as_ref().filter(|found| found.failures > 0) else {
-        return Vec::new();
-    };
+fn outages(analysis: &Analysis) -> Option<Table> {
+    let found = analysis.availability.as_ref().filter(|found| found.failures > 0)?;
     let mut table = Table::new(&["outage", "from", "to", "duration", "due", "failed"]);
     for (number, Outage { start_ns, end_ns, due, failed }) in
         found.outages.iter().take(OUTAGES_MAX).enumerate()
@@ -242,7 +241,7 @@ fn outages(analysis: &Analysis, style: Style) -> Vec<String> {
     if more > 0 {
         table.section(Line::default().text(format!("{INDENT}and {} more", units::count(more))));
     }
-    table.render(COLUMNS, style)
+    Some(table)
 }
 
 #[cfg(test)]

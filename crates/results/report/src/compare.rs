@@ -9,10 +9,9 @@ use compare::{
     Figure, Rule, Side, Similarity, Verdict, labels, p_value, percent, shown, signed_percent,
 };
 
-use crate::style::COLUMNS;
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
-use crate::verdict::finding_lines;
+use crate::verdict::wrapped_finding;
 
 pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
@@ -28,21 +27,24 @@ const FAILED_MAX: usize = 6;
 const OF_RUNS_AND_WINDOWS: &str =
     "baseline and candidate are figures of the complete runs, all others of windows";
 
-/// The comparison for a terminal; `full` with all figures, tests and runs. Lines end with `\n` and have at most 120
+/// The comparison for a terminal; `full` with all figures, tests and runs. Lines end with `\n` and have at most `columns`
 /// characters, long names and lists of runs aside.
-pub fn comparison(comparison: &Comparison, full: bool, style: Style) -> String {
+pub fn comparison(comparison: &Comparison, full: bool, columns: usize, style: Style) -> String {
     let mut blocks = vec![
-        first::caution(comparison, style),
-        headline(comparison, style),
-        first::changed(comparison).map_or(Vec::new(), |table| table.render(COLUMNS, style)),
-        first::errors(comparison, full).map_or(Vec::new(), |table| table.render(COLUMNS, style)),
-        first::remarks(comparison, style),
+        first::caution(comparison, columns, style),
+        headline(comparison, columns, style),
+        first::changed(comparison, columns)
+            .map_or(Vec::new(), |table| table.render(columns, style)),
+        first::errors(comparison, full).map_or(Vec::new(), |table| table.render(columns, style)),
+        first::remarks(comparison, columns, style),
     ];
     if full {
-        blocks.push(comparison.notes().flat_map(|note| finding_lines(note, style)).collect());
+        blocks.push(
+            comparison.notes().flat_map(|note| wrapped_finding(note, columns, style)).collect(),
+        );
     }
     if full || comparison.rule.is_none() {
-        blocks.push(figures(comparison, full).render(COLUMNS, style));
+        blocks.push(figures(comparison, full, columns).render(columns, style));
     }
     let foot = if full { foot(comparison) } else { first::foot(comparison) };
     blocks.push(foot.iter().map(|line| line.render(usize::MAX, style)).collect());
@@ -61,19 +63,19 @@ pub fn comparison(comparison: &Comparison, full: bool, style: Style) -> String {
 }
 
 /// The verdict, the decision in one sentence, and what was compared.
-fn headline(comparison: &Comparison, style: Style) -> Vec<String> {
+fn headline(comparison: &Comparison, columns: usize, style: Style) -> Vec<String> {
     let verdict = comparison.verdict.name().to_uppercase();
     let indent = verdict.chars().count() + 2;
     let mut lines = Vec::new();
-    for (number, part) in wrap(&comparison.sentence, COLUMNS - indent).into_iter().enumerate() {
+    for (number, part) in wrap(&comparison.sentence, columns - indent).into_iter().enumerate() {
         let line = match number {
             0 => Line::default().tone(tone_of(comparison.verdict), verdict.clone()).text("  "),
             _ => Line::default().text(" ".repeat(indent)),
         };
-        lines.push(line.text(part).render(COLUMNS, style));
+        lines.push(line.text(part).render(columns, style));
     }
-    for part in wrap(&subject(comparison), COLUMNS) {
-        lines.push(Line::default().tone(Tone::Dim, part).render(COLUMNS, style));
+    for part in wrap(&subject(comparison), columns) {
+        lines.push(Line::default().tone(Tone::Dim, part).render(columns, style));
     }
     lines
 }
@@ -114,10 +116,10 @@ fn tone_of(verdict: Verdict) -> Tone {
 }
 
 /// All figures; `full` with the details of each measure.
-fn figures(comparison: &Comparison, full: bool) -> Table {
+fn figures(comparison: &Comparison, full: bool, columns: usize) -> Table {
     let confidence = format!("{} interval", percent(1.0 - comparison.options.alpha));
     if comparison.rule.is_none() {
-        return figures_of_runs(comparison, full);
+        return figures_of_runs(comparison, full, columns);
     }
     let mut table = Table::new(&[
         "",
@@ -129,11 +131,11 @@ fn figures(comparison: &Comparison, full: bool) -> Table {
         "p",
     ]);
     for measure in &comparison.measures {
-        table.section(title(measure));
+        title(measure, columns).into_iter().for_each(|line| table.section(line));
         for change in &measure.changes {
             table.row(change_cells(change));
         }
-        for line in details(measure, comparison) {
+        for line in details(measure, comparison, columns) {
             table.section(line);
         }
     }
@@ -148,14 +150,23 @@ fn difference_title(comparison: &Comparison) -> &'static str {
     }
 }
 
-/// A measure's name, verdict and source.
-fn title(measure: &ComparedMeasure) -> Line {
+/// A measure's name, verdict and source: in one line, if that is not longer than `columns`.
+fn title(measure: &ComparedMeasure, columns: usize) -> Vec<Line> {
     let operations: u64 = measure.runs.iter().map(|run| run.count).sum();
-    Line::default()
-        .tone(Tone::Strong, measure.name.clone())
-        .text("  ")
-        .tone(tone_of(measure.verdict), measure.text.clone())
-        .tone(Tone::Dim, format!("  {}", units::counted(operations, "operation")))
+    let source = units::counted(operations, "operation");
+    let name = Line::default().tone(Tone::Strong, measure.name.clone());
+    let tone = tone_of(measure.verdict);
+    let texts = [&measure.name, &measure.text, &source];
+    let width: usize = texts.iter().map(|text| text.chars().count() + 2).sum();
+    if width - 2 <= columns {
+        let text = measure.text.clone();
+        return vec![name.text("  ").tone(tone, text).tone(Tone::Dim, format!("  {source}"))];
+    }
+    let mut lines = vec![name.tone(Tone::Dim, format!("  {source}"))];
+    for part in wrap(&measure.text, columns - 4) {
+        lines.push(Line::default().text("    ").tone(tone, part));
+    }
+    lines
 }
 
 fn change_cells(change: &Change) -> Vec<(Option<Tone>, String)> {
@@ -179,15 +190,15 @@ fn change_cells(change: &Change) -> Vec<(Option<Tone>, String)> {
 }
 
 /// The figures of each run, for a comparison without a baseline.
-fn figures_of_runs(comparison: &Comparison, full: bool) -> Table {
+fn figures_of_runs(comparison: &Comparison, full: bool, columns: usize) -> Table {
     let mut header = vec!["".to_owned(), "succeeded".to_owned(), Figure::Rate.label()];
     header.extend(["errors".to_owned(), "mean".to_owned()]);
     let quantiles = &comparison.options.quantiles;
     header.extend(quantiles.iter().map(|&q| Figure::Quantile(q).name()));
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let mut table = Table::new(&header);
+    let mut table = Table::new(&header).dropping(&["mean", "succeeded"]);
     for measure in &comparison.measures {
-        table.section(title(measure));
+        title(measure, columns).into_iter().for_each(|line| table.section(line));
         for (run, figures) in comparison.runs.iter().zip(&measure.runs) {
             let missing = || "–".to_owned();
             let mut cells = vec![
@@ -204,7 +215,7 @@ fn figures_of_runs(comparison: &Comparison, full: bool) -> Table {
             table.row(cells.into_iter().map(|text| (None, text)).collect());
         }
         if full {
-            for line in details(measure, comparison) {
+            for line in details(measure, comparison, columns) {
                 table.section(line);
             }
         }
@@ -213,10 +224,10 @@ fn figures_of_runs(comparison: &Comparison, full: bool) -> Table {
 }
 
 /// The lines below a measure's table.
-fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
+fn details(measure: &ComparedMeasure, comparison: &Comparison, columns: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut add = |name: &str, text: String| {
-        for (number, part) in wrap(&text, COLUMNS - DETAIL).into_iter().enumerate() {
+        for (number, part) in wrap(&text, columns - DETAIL).into_iter().enumerate() {
             let name = if number == 0 { name } else { "" };
             let name = format!("  {name:<width$}", width = DETAIL - 2);
             lines.push(Line::default().tone(Tone::Dim, name).text(part));

@@ -6,14 +6,15 @@ use compare::{Acceptance, percent, percent_bounds, signed_percent};
 
 use crate::junit::{Status, case, escaped};
 use crate::markdown::{findings, plain};
-use crate::style::{COLUMNS, INDENT, Line, Style, Tone, wrap};
+use crate::style::{INDENT, Line, Style, Tone, wrap};
 use crate::table::Table;
-use crate::verdict::finding_lines;
+use crate::verdict::wrapped_finding;
 
-/// The duet for a terminal. Lines end with `\n`.
-pub fn duet(result: &DuetResult, directory: &str, style: Style) -> String {
-    let mut blocks = vec![headline(result, style), steps(result).render(COLUMNS, style)];
-    let findings = result.findings.iter().flat_map(|finding| finding_lines(finding, style));
+/// The duet for a terminal. Lines end with `\n` and have at most `columns` characters; the directory of the runs is not cut.
+pub fn duet(result: &DuetResult, directory: &str, columns: usize, style: Style) -> String {
+    let mut blocks = vec![headline(result, columns, style), steps(result).render(columns, style)];
+    let findings =
+        result.findings.iter().flat_map(|finding| wrapped_finding(finding, columns, style));
     blocks.push(findings.collect());
     let runs = units::counted(result.runs.len() as u64, "run");
     blocks.push(vec![format!("{runs} in {directory}")]);
@@ -23,19 +24,19 @@ pub fn duet(result: &DuetResult, directory: &str, style: Style) -> String {
 }
 
 /// The verdict, the decision in one sentence, and how it was made.
-fn headline(result: &DuetResult, style: Style) -> Vec<String> {
+fn headline(result: &DuetResult, columns: usize, style: Style) -> Vec<String> {
     let verdict = result.verdict.name().to_uppercase();
     let indent = verdict.chars().count() + 2;
     let mut lines = Vec::new();
-    for (number, part) in wrap(&result.sentence, COLUMNS - indent).into_iter().enumerate() {
+    for (number, part) in wrap(&result.sentence, columns - indent).into_iter().enumerate() {
         let line = match number {
             0 => Line::default().tone(tone_of(result.verdict), verdict.clone()).text("  "),
             _ => Line::default().text(" ".repeat(indent)),
         };
-        lines.push(line.text(part).render(COLUMNS, style));
+        lines.push(line.text(part).render(columns, style));
     }
-    for part in wrap(&subject(result), COLUMNS) {
-        lines.push(Line::default().tone(Tone::Dim, part).render(COLUMNS, style));
+    for part in wrap(&subject(result), columns) {
+        lines.push(Line::default().tone(Tone::Dim, part).render(columns, style));
     }
     lines
 }
@@ -212,7 +213,12 @@ pub(crate) mod tests {
 
     #[test]
     fn the_decision_comes_first_and_each_step_has_its_interval() {
-        let text = duet(&slower(), "duets/one", Style { colour: false, unicode: true });
+        let text = duet(
+            &slower(),
+            "duets/one",
+            crate::style::COLUMNS,
+            Style { colour: false, unicode: true },
+        );
         let first = text.lines().next().unwrap();
         assert!(first.starts_with("SLOWER  checkout is slower by 10 % (+"), "{text}");
         assert!(

@@ -123,7 +123,7 @@ pub fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
 }
 
 /// A finding with its mark, in lines of at most this many characters.
-fn wrapped_finding(finding: &Finding, columns: usize, style: Style) -> Vec<String> {
+pub(crate) fn wrapped_finding(finding: &Finding, columns: usize, style: Style) -> Vec<String> {
     let (tone, unicode, ascii) = match finding.severity {
         Severity::Good => (Tone::Good, "✓", "+"),
         Severity::Note => (Tone::Dim, "·", "-"),

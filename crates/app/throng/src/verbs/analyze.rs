@@ -21,7 +21,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
         report::json(&analysis)
     } else {
         let directory = args.run.display().to_string();
-        report::analysis(&analysis, &directory, terminal::style())
+        report::analysis(&analysis, &directory, terminal::columns(), terminal::style())
     };
     print_text(&text)
 }

@@ -108,7 +108,7 @@ fn print(args: &CompareArgs, comparison: &Comparison) -> Result<Exit, Failure> {
     } else if args.result.quiet {
         return Ok(Exit::Passed);
     } else {
-        report::comparison(comparison, args.full, terminal::style())
+        report::comparison(comparison, args.full, terminal::columns(), terminal::style())
     };
     print_text(&text)
 }

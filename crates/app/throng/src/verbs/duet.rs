@@ -307,7 +307,7 @@ fn conclude(args: &DuetArgs, result: &DuetResult, directory: &Path) -> Result<Ex
         print_text(&json)?;
     } else if !args.result.quiet {
         let shown = directory.display().to_string();
-        print_text(&report::duet(result, &shown, terminal::style()))?;
+        print_text(&report::duet(result, &shown, terminal::columns(), terminal::style()))?;
     }
     Ok(accepted(result.verdict.acceptance()))
 }

@@ -6,6 +6,7 @@ use judge::analyze::{
 use record::schema::{Finding, Incident, IncidentFigures, IncidentKind, Severity};
 
 use super::*;
+use crate::style::COLUMNS;
 
 const MS: f64 = 1e6;
 const SECOND: u64 = 1_000_000_000;
@@ -175,9 +176,17 @@ fn sample() -> Analysis {
 }
 
 #[test]
+fn a_narrow_analysis_has_fewer_columns() {
+    let text = analysis(&sample(), "runs/one", 80, Style::PLAIN);
+    let too_wide = text.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(too_wide, None);
+    assert!(text.contains("95 % from") && !text.contains("overall mean"), "{text}");
+}
+
+#[test]
 fn an_analysis_in_words() {
     let style = Style { colour: false, unicode: true };
-    let text = analysis(&sample(), "runs/20261121T101500-football-3f2a", style);
+    let text = analysis(&sample(), "runs/20261121T101500-football-3f2a", COLUMNS, style);
     let too_wide = text.lines().find(|line| line.chars().count() > COLUMNS);
     assert_eq!(too_wide, None);
     expect![[r#"

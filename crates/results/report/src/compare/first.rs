@@ -8,18 +8,17 @@ use compare::{
 use record::schema::{Finding, Severity};
 
 use super::{legend, line};
-use crate::style::{COLUMNS, INDENT};
-use crate::style::{Line, Style, Tone, wrap};
+use crate::style::{INDENT, Line, Style, Tone, wrap};
 use crate::table::Table;
-use crate::verdict::finding_lines;
+use crate::verdict::wrapped_finding;
 
 /// Most failures that are listed unless all are requested.
 const ERRORS_MAX: usize = 10;
 
 /// What has to be known before the verdict; nothing if the machine was the same for both sides.
-pub(super) fn caution(comparison: &Comparison, style: Style) -> Vec<String> {
+pub(super) fn caution(comparison: &Comparison, columns: usize, style: Style) -> Vec<String> {
     let cautions = comparison.remarks().filter(|remark| is_caution(comparison, remark));
-    cautions.flat_map(|caution| finding_lines(caution, style)).collect()
+    cautions.flat_map(|caution| wrapped_finding(caution, columns, style)).collect()
 }
 
 /// True of the finding that stands before the verdict.
@@ -28,7 +27,7 @@ fn is_caution(comparison: &Comparison, finding: &Finding) -> bool {
 }
 
 /// A line for each measure that changed, the greatest change first, and its sentence; `None` if none did.
-pub(super) fn changed(comparison: &Comparison) -> Option<Table> {
+pub(super) fn changed(comparison: &Comparison, columns: usize) -> Option<Table> {
     let confidence = percent(1.0 - comparison.options.alpha);
     let title = match comparison.rule {
         Some(Rule::Windows) => format!("change of windows ({confidence} interval)"),
@@ -43,7 +42,7 @@ pub(super) fn changed(comparison: &Comparison) -> Option<Table> {
             interval_of_change(change),
         ];
         table.row(cells.into_iter().map(|text| (Some(Tone::Strong), text)).collect());
-        for part in wrap(&one.text, COLUMNS - 4) {
+        for part in wrap(&one.text, columns - 4) {
             table.section(Line::default().text("    ").text(part));
         }
     }
@@ -122,16 +121,16 @@ pub(crate) fn trend(error: &ErrorChange) -> String {
 }
 
 /// The line for all figures that did not change, and the findings that matter beside the changes.
-pub(super) fn remarks(comparison: &Comparison, style: Style) -> Vec<String> {
+pub(super) fn remarks(comparison: &Comparison, columns: usize, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(unchanged) = &comparison.unchanged {
         let is_decided = comparison.verdict != Verdict::Inconclusive && unchanged.figures > 0;
         let severity = if is_decided { Severity::Good } else { Severity::Note };
         let finding = judge::finding(severity, "no-difference", unchanged.text.clone()).done();
-        lines.extend(finding_lines(&finding, style));
+        lines.extend(wrapped_finding(&finding, columns, style));
     }
     for remark in comparison.remarks().filter(|remark| !is_caution(comparison, remark)) {
-        lines.extend(finding_lines(remark, style));
+        lines.extend(wrapped_finding(remark, columns, style));
     }
     lines
 }
