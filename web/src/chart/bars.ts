@@ -30,7 +30,7 @@ export function bars(spec: BarsSpec, theme: Theme): Option {
   const colour = lineColour(theme, 0);
   return {
     ...base(theme),
-    ...frame(spec.x, spec.y, theme, Boolean(spec.verticals?.length)),
+    ...frame(spec.x, spec.y, theme, spec.verticals?.length ? 1 : 0),
     tooltip: tooltip(
       theme,
       (params) => {

@@ -25,8 +25,8 @@ export interface Axis {
   ordered?: boolean;
 }
 
-/** Pixels above a plot for the labels of what is named there. */
-const LABELS = 15;
+/** Pixels above a plot for a row of labels of what is named there. */
+export const LABELS = 15;
 /** The widest name of a category, and the angle at which names are drawn that have no room side by side. */
 const NAME_WIDTH = 120;
 const ANGLED_WIDTH = 170;
@@ -34,9 +34,9 @@ const ANGLE = 40;
 
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
-/** Both axes and their margins; with room for labels above the plot if there are some. */
-export function frame(x: Axis, y: Axis, theme: Theme, hasLabels = false): Option {
-  const above = hasLabels ? LABELS : 0;
+/** Both axes and their margins, with room for so many rows of labels above the plot. */
+export function frame(x: Axis, y: Axis, theme: Theme, rows = 0): Option {
+  const above = rows * LABELS;
   const below = slope(x, theme);
   const [xAxis, yAxis] = [axis(x, theme, true), axis(y, theme, false)];
   return {

@@ -29,7 +29,7 @@ export function heat(spec: HeatSpec, theme: Theme): Option {
   const bands = shownMarks(spec.highlights, spec.x);
   return {
     ...base(theme),
-    ...frame(spec.x, spec.y, theme, marks.length > 0),
+    ...frame(spec.x, spec.y, theme, Number(marks.length > 0) + Number(bands.length > 0)),
     tooltip: tooltip(theme, (params) => hover(params as { value: number[] }), 'item'),
     series: [
       {
@@ -53,7 +53,7 @@ export function heat(spec: HeatSpec, theme: Theme): Option {
         },
       },
       ...(marks.length > 0 ? [phases(marks, theme, false)] : []),
-      ...(bands.length > 0 ? [highlights(bands, theme)] : []),
+      ...(bands.length > 0 ? [highlights(bands, theme, marks.length > 0)] : []),
     ],
   };
 }

@@ -1,6 +1,6 @@
 /** What charts name along their horizontal axis: phases, highlighted times and single moments, with labels above the plot. */
 
-import { FONT } from './base';
+import { FONT, LABELS } from './base';
 import type { Option } from './echarts';
 import { lineColour, type Theme } from './theme';
 
@@ -125,23 +125,30 @@ export function phases(marks: Mark[], theme: Theme, isShaded = true): Option {
   );
 }
 
-/** Ranges that stand out. */
-export function highlights(marks: Mark[], theme: Theme): Option {
-  return shapes(marks[0]?.from ?? 0, 1, (x, plot) =>
-    marks.flatMap(({ from, to, name }, n) => {
+/**
+ * Ranges that stand out. Their names stand above the plot, and above those of phases if there are some: within it, they
+ * would be cut to narrow ranges, and lines would cross them.
+ */
+export function highlights(marks: Mark[], theme: Theme, areAbovePhases: boolean): Option {
+  const ordered = [...marks].sort((a, b) => a.from + a.to - b.from - b.to);
+  return shapes(ordered[0]?.from ?? 0, 1, (x, plot) => {
+    const labels = ordered.map(({ from, to, name }) => ({
+      at: (x(from) + x(to)) / 2,
+      width: Math.min(textWidth(name), plot.width),
+    }));
+    const edges = spread(labels, plot.x, plot.x + plot.width);
+    const bottom = plot.y - RISE - (areAbovePhases ? LABELS : 0);
+    return ordered.flatMap(({ from, to, name, tone }, n) => {
       const shape = { x: x(from), y: plot.y, width: x(to) - x(from), height: plot.height };
-      const colour = marks[n]?.tone === 'done' ? lineColour(theme, DONE) : theme.bad;
+      const colour = tone === 'done' ? lineColour(theme, DONE) : theme.bad;
       const style = { fill: colour, stroke: colour, fillOpacity: 0.12, strokeOpacity: 0.4 };
-      const isNamed = shape.width >= LABEL_MIN;
-      // Names of ranges that overlap stand above each other.
-      const below = marks.slice(0, n).filter((other) => other.to > from && other.from < to).length;
-      const bottom = plot.y + plot.height - 3 - below * (SIZE + 2);
+      const edge = edges[n];
       return [
         { type: 'rect', shape, style },
-        ...(isNamed ? [text(name, shape.x + 3, bottom, colour, shape.width - 6)] : []),
+        ...(edge === undefined ? [] : [text(name, edge, bottom, colour, labels[n]?.width)]),
       ];
-    }),
-  );
+    });
+  });
 }
 
 /** Dashed lines, with their names side by side above the plot. */

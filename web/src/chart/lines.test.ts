@@ -40,3 +40,29 @@ test.each([
   expect(y).toBeGreaterThan(TOP);
   expect(y).toBeLessThan(BOTTOM);
 });
+
+test('names of narrow times that stand out are whole, above the plot and the names of phases', () => {
+  const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width: 390, height: 220 });
+  const spec = {
+    x: { unit: 's' as const, name: 'time', min: 0, max: 60 },
+    y: { unit: '1/s' as const, name: 'rate' },
+    lines: [{ name: 'failed', unit: '1/s' as const, points: [[0, 0] as [number, number]] }],
+    marks: [{ from: 0, to: 60, name: 'hold' }],
+    highlights: [
+      { from: 40, to: 41, name: 'search: response', tone: 'bad' as const },
+      { from: 15, to: 16, name: 'checkout: errors', tone: 'bad' as const },
+    ],
+  };
+  chart.setOption(lines(spec, { ...LIGHT, width: 390 }));
+  const svg = chart.renderToSVGString();
+  chart.dispose();
+  const place = (name: string) => {
+    const [, attributes = ''] = new RegExp(`<text([^>]*)>${name}<`).exec(svg) ?? [];
+    const [, x, y] = / x="([\d.]+)" y="([\d.]+)"/.exec(attributes) ?? [];
+    return { x: Number(x), y: Number(y) };
+  };
+  const [phase, first, second] = ['hold', 'checkout: errors', 'search: response'].map(place);
+  expect(first?.y).toBeLessThan((phase?.y ?? 0) - 10);
+  expect(second?.y).toBe(first?.y);
+  expect(second?.x).toBeGreaterThan(first?.x ?? Infinity);
+});

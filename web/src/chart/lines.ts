@@ -81,12 +81,14 @@ export function lines(whole: LinesSpec, theme: Theme): Option {
     markLine: limits(spec, middle(spec, values, ends), theme),
   });
   if (spec.marks?.length) series.push(phases(spec.marks, theme));
-  if (spec.highlights?.length) series.push(highlights(spec.highlights, theme));
-  if (spec.verticals?.length) series.push(verticals(spec.verticals, theme));
   const hasLabels = [spec.marks, spec.verticals].some((all) => all && all.length > 0);
+  const bands = spec.highlights ?? [];
+  if (bands.length > 0) series.push(highlights(bands, theme, hasLabels));
+  if (spec.verticals?.length) series.push(verticals(spec.verticals, theme));
+  const rows = Number(hasLabels) + Number(bands.length > 0);
   return {
     ...base(theme),
-    ...frame(spec.x, { ...spec.y, ...ends, top: top(values) }, theme, hasLabels),
+    ...frame(spec.x, { ...spec.y, ...ends, top: top(values) }, theme, rows),
     tooltip: tooltip(
       theme,
       (params) => hover(params as Hover[], spec),
