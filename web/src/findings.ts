@@ -44,8 +44,13 @@ export function findings(
 function figures(behind: [string, number][]): HTMLElement {
   const values = el('dl');
   for (const [name, value] of behind) {
-    const words = name.replace(/_(ns|bytes|s)$/, '').replaceAll('_', ' ');
-    append(values, el('div', {}, el('dt', {}, words), el('dd', {}, evidence(name, value))));
+    append(values, el('div', {}, el('dt', {}, words(name)), el('dd', {}, evidence(name, value))));
   }
   return el('details', {}, el('summary', {}, 'Evidence'), values);
+}
+
+/** The name of a figure in words, without its unit. */
+export function words(name: string): string {
+  if (name === 'per_s') return 'rate';
+  return name.replace(/(_per)?_s$|_(ns|bytes)$/, '').replaceAll('_', ' ');
 }
