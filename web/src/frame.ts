@@ -16,6 +16,8 @@ export interface Column {
   areFigures?: boolean;
   /** Which values are bad. */
   areBad?: boolean[];
+  /** A narrow window leaves it out. */
+  isExtra?: boolean;
   /** A picture of each value, which stands for it; the value is its text for those who cannot see it. */
   picture?: (row: number) => Node | null;
 }

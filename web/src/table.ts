@@ -91,8 +91,10 @@ function drawRow(spec: TableSpec, row: number): HTMLTableRowElement[] {
     const text = shownAt(column, row);
     if (place === 0) return el('th', { scope: 'row', class: look(column) || 'text short' }, text);
     const picture = column.picture?.(row);
-    if (picture)
-      return el('td', { class: 'picture' }, picture, el('span', { class: 'unseen' }, text));
+    if (picture) {
+      const shown = `picture${column.isExtra ? ' extra' : ''}`;
+      return el('td', { class: shown }, picture, el('span', { class: 'unseen' }, text));
+    }
     const note = column.notes?.[row];
     const tone = column.areBad?.[row] ? ' bad' : '';
     return el('td', { class: look(column) + tone, ...(note ? { title: note } : {}) }, text);
@@ -137,14 +139,17 @@ function drawRow(spec: TableSpec, row: number): HTMLTableRowElement[] {
   return [line, below];
 }
 
-/** Most characters of a text that stays on one line. */
+/** Most characters of a text that stays on one line, and of one that does so in a narrow window. */
 const SHORT = 30;
+const BRIEF = 16;
 
 /** The class of a column's cells. */
 export function look(column: Column): string {
-  if (!isText(column)) return '';
-  const isShort = column.values.every((cell) => String(cell ?? '').length <= SHORT);
-  return `${column.areFigures ? 'figures' : 'text'}${isShort ? ' short' : ''}`;
+  const extra = column.isExtra ? ['extra'] : [];
+  if (!isText(column)) return extra.join(' ');
+  const longest = Math.max(0, ...column.values.map((cell) => String(cell ?? '').length));
+  const width = [...(longest <= SHORT ? ['short'] : []), ...(longest <= BRIEF ? ['brief'] : [])];
+  return [column.areFigures ? 'figures' : 'text', ...width, ...extra].join(' ');
 }
 
 function isText(column: Column): boolean {

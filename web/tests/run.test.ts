@@ -219,8 +219,23 @@ describe('the report of a run', () => {
       expect(await layout(page)).toEqual([]);
       await shot(page, `run-${width}${brief ? '-brief' : ''}`);
       expect(await layout(page)).toEqual([]);
+      if (!brief) {
+        await openTables(page);
+        expect(await layout(page)).toEqual([]);
+      }
       await close();
     }
+  });
+
+  test('shows what failed and p95 of each step on a phone', async () => {
+    const { page, close } = await open(chrome, report, { ...FORMS.phone, brief: true });
+    const heads = page.locator('#steps thead th:visible');
+    expect((await heads.allInnerTexts()).slice(0, 2)).toEqual(['step', 'over time']);
+    for (const name of ['share', 'p95']) {
+      const box = await heads.getByText(name, { exact: true }).boundingBox();
+      expect((box?.x ?? Infinity) + (box?.width ?? 0), name).toBeLessThan(390);
+    }
+    await close();
   });
 
   test('fits two screens if all is well', async () => {

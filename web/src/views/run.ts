@@ -172,7 +172,9 @@ function thresholds(doc: RunDocument, inProgress: boolean): HTMLElement | null {
       each(all, 'threshold', '', (one) => one.text),
       each(all, `result${far}`, '', (one) => (one.passed ? '✓ ok' : '✗ failed') + far),
       each(all, `measured${far}`, '', (one) => one.shown),
-      ...(all.some((one) => one.interval) ? [each(all, '95 % interval', '', interval)] : []),
+      ...(all.some((one) => one.interval)
+        ? [{ ...each(all, '95 % interval', '', interval), isExtra: true }]
+        : []),
     ],
     rowClass: (row) => (all[row]?.passed ? '' : 'bad'),
   });

@@ -76,12 +76,13 @@ function failureTable(doc: RunDocument): HTMLElement {
       each(all, 'step', '', (one) => one.step),
       each(all, 'what broke', '', what),
       each(all, 'count', 'count', (one) => one.count),
-      each(all, 'share', 'share', (one) => one.share),
+      { ...each(all, 'share', 'share', (one) => one.share), isExtra: true },
       {
         ...column('over time', '', all.map(most)),
+        isExtra: true,
         picture: (row) => line(doc, all[row]),
       },
-      ...(hasTimes ? [{ ...each(all, 'when', '', when), areFigures: true }] : []),
+      ...(hasTimes ? [{ ...each(all, 'when', '', when), areFigures: true, isExtra: true }] : []),
     ],
     ...(hasSamples
       ? {

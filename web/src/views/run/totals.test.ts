@@ -38,7 +38,7 @@ describe('the totals of a run', () => {
       ['Users', '990', 'started of 1,000 planned, peak 400'],
       ['Offered', '210/s', 'operations of steps that were due'],
       ['Begun', '200/s', 'those that began'],
-      ['Completed', '199/s', 'those that the target answered'],
+      ['Completed', '199/s', 'those that were answered'],
       ['Failed', '0.250 %', '30 of 12,000 operations'],
       ['p50', '2.00 ms', 'predict'],
       ['p95', '8.00 ms', 'predict'],
@@ -60,7 +60,7 @@ describe('the totals of a run', () => {
 
   test('say what the drain added, and what failed and is no operation', () => {
     const notes = totals(doc({ drained: 40, own_failures: 1 })).map(({ note }) => note);
-    expect(notes[3]).toBe('those that the target answered, and 40 in the drain');
+    expect(notes[3]).toBe('those that were answered; 40 more in the drain');
     expect(notes[4]).toBe('30 of 12,000 operations and 1 step that failed of itself');
     const several = totals(doc({ own_failures: 12 })).map(({ note }) => note);
     expect(several[4]).toBe('30 of 12,000 operations and 12 steps that failed of themselves');

@@ -100,7 +100,7 @@ function rates(all: Totals): Tile[] {
     ...tile(
       'Completed',
       all.completed_per_s,
-      `those that the target answered${all.drained > 0 ? `, and ${count(all.drained)} in the drain` : ''}`,
+      `those that were answered${all.drained > 0 ? `; ${count(all.drained)} more in the drain` : ''}`,
     ),
   ];
 }
