@@ -14,6 +14,6 @@ mod reference;
 pub mod url;
 
 pub use branches::Branches;
-pub use follows::Follows;
+pub use follows::{FirstRequest, Follows};
 pub use redirect::{Hop, is_redirect, target_and_host};
 pub use reference::{Address, Unfollowable, resolve};

@@ -2,15 +2,18 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::Arc;
 
 use stats::rng::Rng;
 
 use crate::fetch::redirect::Hop;
 
-/// The hops of a shard's users, and what it takes to make their first requests again. `K` names a user.
+/// The hops of a shard's users, with their first requests and what it takes to make these again. `K` names a user.
 #[derive(Debug)]
 pub struct Follows<K> {
     hops: HashMap<K, Hop>,
+    /// The first requests of chains that are under way, where they are not the same for every user.
+    firsts: HashMap<K, FirstRequest>,
     /// The users' values as they were before their requests drew any.
     before: HashMap<K, Rng>,
     /// The paths of requests in flight that are not the same for every user, where their users keep cookies: those of the
@@ -18,9 +21,24 @@ pub struct Follows<K> {
     paths: HashMap<K, String>,
 }
 
+/// The request of a step before any redirect. It is made again at the first redirect, since that beats keeping every request
+/// for one; each further hop has the same.
+#[derive(Debug, Clone)]
+pub struct FirstRequest {
+    /// What is sent, without cookies and signatures.
+    pub bytes: Arc<[u8]>,
+    /// The user's values after it drew its own.
+    pub values: Rng,
+}
+
 impl<K> Default for Follows<K> {
     fn default() -> Follows<K> {
-        Follows { hops: HashMap::new(), before: HashMap::new(), paths: HashMap::new() }
+        Follows {
+            hops: HashMap::new(),
+            firsts: HashMap::new(),
+            before: HashMap::new(),
+            paths: HashMap::new(),
+        }
     }
 }
 
@@ -34,7 +52,26 @@ impl<K: Copy + Eq + Hash> Follows<K> {
         if !self.before.is_empty() {
             self.before.remove(&user);
         }
+        self.forget_first(user);
         self.forget_path(user);
+    }
+
+    /// The first request of the user's chain of redirects, which is under way.
+    pub fn remember_first(&mut self, user: K, first: FirstRequest) {
+        self.firsts.insert(user, first);
+    }
+
+    /// The same; `None`: it was not kept.
+    pub fn first(&self, user: K) -> Option<&FirstRequest> {
+        self.firsts.get(&user)
+    }
+
+    /// The chain is over.
+    #[inline]
+    pub fn forget_first(&mut self, user: K) {
+        if !self.firsts.is_empty() {
+            self.firsts.remove(&user);
+        }
     }
 
     /// The user's request drew random values, which a redirect of it repeats: these were the user's values before.

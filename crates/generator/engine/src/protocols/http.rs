@@ -326,6 +326,7 @@ impl<'p> Interpreter<'p> {
         let (http, Some(head)) = (self.http_op(key), received.head) else {
             return;
         };
+        self.follows.forget_first(key);
         let began_ns = self.begin_reading(key);
         let mut outcome = if !http.status.allows(head.status) {
             // What it lacks is not its fault: it is not the answer that was wanted.

@@ -111,6 +111,30 @@ fn values_that_were_drawn_are_sent_again() {
     assert_eq!(ran.outcomes("page"), [Outcome::Ok]);
 }
 
+/// Time passes from hop to hop, and may have entered the request.
+#[test]
+fn a_chain_carries_one_request_from_hop_to_hop() {
+    let step = "    - { post: /one, body: \"${now()} ${random(1, 1000000)}\", as: page }
+    - { get: \"/later/${random(1, 1000000)}\" }";
+    let answer = |line: &str| match line {
+        "POST a.test /one" => redirect("307 Temporary Redirect", "/two"),
+        "POST a.test /two" => redirect("308 Permanent Redirect", "/three"),
+        "POST a.test /three" => redirect("307 Temporary Redirect", "/four"),
+        _ => ok("there"),
+    };
+    let (ran, requests) = play("", step, answer);
+    assert_eq!(ran.outcomes("page"), [Outcome::Ok]);
+    let bodies =
+        requests.iter().map(|request| request.split("\r\n\r\n").nth(1).unwrap_or_default());
+    let bodies: Vec<&str> = bodies.collect();
+    let [one, two, three, four, _] = &bodies[..] else { panic!("{requests:?}") };
+    assert!(two == three && three == four, "{bodies:?}");
+    let drawn = |body: &str| body.split(' ').nth(1).map(str::to_owned);
+    assert_eq!(drawn(one), drawn(two));
+    let (_, direct) = play("", step, |_| ok("there"));
+    assert_eq!(requests[4], direct[1], "what later steps draw does not depend on redirects");
+}
+
 #[test]
 fn another_host_gets_no_credentials_and_its_own_cookies() {
     let steps = "    - { get: \"http://b.test/set\" }

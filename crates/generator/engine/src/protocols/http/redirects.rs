@@ -3,11 +3,14 @@
 //! It counts from when it was due to the last byte of the last response. Each redirect that is followed is a row of the
 //! measure `redirects` as well, so that the rows are as many as the requests that servers answered.
 
+use std::sync::Arc;
+
 use plan::expr::Template;
 use plan::{EndpointId, HttpOp};
+use record::schema::WorkKind;
 use record::{Measurement, Outcome};
 
-use crate::fetch::{Address, Hop};
+use crate::fetch::{Address, FirstRequest, Hop};
 use crate::interpreter::Interpreter;
 use crate::requests::encode_http;
 use crate::tables::slots::UserKey;
@@ -30,6 +33,7 @@ impl<'p> Interpreter<'p> {
                 self.reach(now_ns, key, http);
             }
             Err(detail) => {
+                self.follows.forget_first(key);
                 self.explain(now_ns, key, Outcome::Redirect, || detail);
                 self.conclude(now_ns, key, Outcome::Redirect, status);
             }
@@ -46,7 +50,10 @@ impl<'p> Interpreter<'p> {
         location: &[u8],
     ) -> Result<Hop, String> {
         let http = self.http_op(key);
-        let first = self.first_request(now_ns, key, http)?;
+        let began_ns = self.begin_making(key);
+        let first = self.first_request(now_ns, key, http);
+        self.end_work(key, WorkKind::Encoding, began_ns);
+        let first = first?;
         let before = self.follows.hop(key);
         let (count, was_get) = before.map_or((0, false), |hop| (hop.count, hop.is_get));
         let has_left = before.is_some_and(|hop| hop.left_host);
@@ -101,18 +108,27 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// The request of the user's step as it was before any redirect, with the values that it drew then.
+    /// The request of the user's step as it was before any redirect, with the values that it drew then. It is made once for
+    /// a chain: what its functions compute may be different each time.
     pub(crate) fn first_request(
         &mut self,
         now_ns: u64,
         key: UserKey,
         http: &HttpOp,
-    ) -> Result<Vec<u8>, String> {
+    ) -> Result<Arc<[u8]>, String> {
         let user = &self.users[key];
         if let Some(request) = self.requests.constant(user.session, user.pc) {
-            return Ok(request.to_vec());
+            return Ok(request.into());
         }
-        if let Some(before) = self.follows.before(key) {
+        let before = self.follows.before(key);
+        if let Some(first) = self.follows.first(key) {
+            // Whoever sends it has drawn its values.
+            if before.is_some() {
+                self.users[key].value = first.values;
+            }
+            return Ok(Arc::clone(&first.bytes));
+        }
+        if let Some(before) = before {
             self.users[key].value = before;
         }
         let at = self.first_endpoint(key, http)?;
@@ -121,6 +137,9 @@ impl<'p> Interpreter<'p> {
         let scope = &mut self.users.scope(now_ns, key);
         let mut bytes = Vec::new();
         encode_http(http, authority, base_path, &self.plan.calls, scope, &mut bytes)?;
+        let first = FirstRequest { bytes: bytes.into(), values: self.users[key].value };
+        let bytes = Arc::clone(&first.bytes);
+        self.follows.remember_first(key, first);
         Ok(bytes)
     }
 
