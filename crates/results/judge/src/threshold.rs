@@ -64,14 +64,9 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
         is_bound: found.is_some_and(|found| found.is_bound),
         shown: match found {
             Some(found) => {
-                let shown = shown(unit(&threshold.figure), found.value, threshold.limit);
-                let shown = match own_unit(&figures.info, &threshold.figure) {
-                    own if own.is_empty() || own.starts_with('/') => format!("{shown}{own}"),
-                    own => format!("{shown} {own}"),
-                };
-                let sign = if found.is_bound { "≥ " } else { "" };
+                let shown = shown_of(&figures.info, threshold, found);
                 let failed = failed_sooner(figures, &threshold.figure, found.value);
-                format!("{sign}{shown}{failed}")
+                format!("{shown}{failed}")
             }
             None => {
                 unknown(figures, &threshold.figure).unwrap_or_else(|| "nothing measured".to_owned())
@@ -387,6 +382,16 @@ pub(crate) fn own_unit(info: &RunInfo, figure: &Figure) -> String {
         MetricStat::Count | MetricStat::Share => String::new(),
         MetricStat::Rate => format!("{unit}/s"),
         _ => unit.to_owned(),
+    }
+}
+
+/// The value of a threshold's figure for people, with its unit.
+fn shown_of(info: &RunInfo, threshold: &Threshold, found: RunValue) -> String {
+    let sign = if found.is_bound { "≥ " } else { "" };
+    let shown = shown(unit(&threshold.figure), found.value, threshold.limit);
+    match own_unit(info, &threshold.figure) {
+        own if own.is_empty() || own.starts_with('/') => format!("{sign}{shown}{own}"),
+        own => format!("{sign}{shown} {own}"),
     }
 }
 

@@ -173,12 +173,13 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// The statistic of measures that a run in progress knows; `None`: the figure is known at the end.
-    pub fn stat_while_running(&self) -> Option<Stat> {
+    /// True if a run in progress knows it: figures of measures and metrics, but for those that take the plan to know.
+    pub fn is_known_while_running(&self) -> bool {
         match *self {
             Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => {
-                (!matches!(stat, Stat::Offered | Stat::Begun)).then_some(stat)
+                !matches!(stat, Stat::Offered | Stat::Begun)
             }
+            Figure::Metric { .. } => true,
             Figure::Connected
             | Figure::Users
             | Figure::Refused
@@ -186,8 +187,18 @@ impl Figure {
             | Figure::CostPerUserHour
             | Figure::Behind(_)
             | Figure::Wire(_)
-            | Figure::Metric { .. }
-            | Figure::Sessions { .. } => None,
+            | Figure::Sessions { .. } => false,
+        }
+    }
+
+    /// True if it is 0 before anything has happened: a number, or a sum.
+    pub fn begins_with_zero(&self) -> bool {
+        match *self {
+            Figure::Measure { stat, .. } | Figure::Measures { stat, .. } => {
+                matches!(stat, Stat::Count | Stat::Errors)
+            }
+            Figure::Metric { stat, .. } => matches!(stat, MetricStat::Count | MetricStat::Sum),
+            _ => false,
         }
     }
 

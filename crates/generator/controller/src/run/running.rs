@@ -367,7 +367,7 @@ impl Running {
             return Ok(());
         }
         let measures: Vec<_> = interval.measures.values().map(tick::second_of).collect();
-        let failed = self.aborts.look(&interval.row, &measures);
+        let failed = self.aborts.look(&interval.row, &measures, &interval.metrics);
         let Some(failed) = failed.filter(|_| !self.stop.is_draining()) else {
             return Ok(());
         };

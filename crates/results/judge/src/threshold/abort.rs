@@ -1,13 +1,14 @@
 //! Thresholds that end a run in progress: their figures so far, by the rules of one that has ended.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use plan::{Abort, Basis, Comparison, Stat, Threshold};
+use plan::{Abort, Basis, Comparison, Figure, MetricId, Stat, Threshold};
 use record::Outcome;
 use record::operations::is_own_failure;
 use record::schema::{RunInfo, SeriesRow};
+use stats::metrics::{MetricStat, MetricValues};
 
-use super::{Counts, RunValue, of_cell, of_counts, shown, unit};
+use super::{Counts, RunValue, of_cell, of_counts, shown_of};
 use crate::figures::{Cell, CompletionCounts, Figures, MeasureFigure};
 use crate::second::SecondOf;
 
@@ -25,21 +26,31 @@ pub struct FailedLook {
 /// The thresholds of a run in progress that may end it.
 #[derive(Debug)]
 pub struct AbortWatch {
-    watched: Vec<WatchedThreshold>,
-    /// The kind of each measure, as in [`record::schema::MeasureInfo::kind`].
-    kinds: Vec<String>,
+    watched: Vec<Watched>,
+    info: RunInfo,
 }
 
-/// A threshold, and what its figure is of.
+/// One of them, and what its figure is of.
 #[derive(Debug)]
-struct WatchedThreshold {
+struct Watched {
     abort: Abort,
-    figure: MeasureFigure,
     /// When the run, or the phase that it is of, begins and ends.
     start_ns: u64,
     end_ns: u64,
-    /// All so far, or what is within its time.
-    slices: VecDeque<Slice>,
+    figure: WatchedFigure,
+}
+
+#[derive(Debug)]
+enum WatchedFigure {
+    Measures(MeasuresWatch),
+    Metric(MetricWatch),
+}
+
+/// A figure of measures.
+#[derive(Debug)]
+struct MeasuresWatch {
+    figure: MeasureFigure,
+    window: Window<Operations>,
     /// Measures of which something succeeded, and nothing took time: messages without a reply. Among the times of
     /// several measures they do not count.
     at_once: BTreeSet<usize>,
@@ -47,76 +58,77 @@ struct WatchedThreshold {
     timed: BTreeSet<usize>,
 }
 
+/// A figure of a metric.
+#[derive(Debug)]
+struct MetricWatch {
+    metric: MetricId,
+    stat: MetricStat,
+    /// Nothing was recorded.
+    none: MetricValues,
+    window: Window<MetricValues>,
+}
+
 /// The operations of an interval, those of all measures of a figure as one.
-#[derive(Debug, Default)]
-struct Slice {
-    start_ns: u64,
-    end_ns: u64,
+#[derive(Debug, Clone, Default)]
+struct Operations {
     cell: Cell,
-    /// The operations whose times count.
+    /// Those whose times count.
     times: Cell,
 }
 
-impl AbortWatch {
-    /// The thresholds `aborts` of this run, which has reported nothing yet.
-    pub fn new(info: &RunInfo, aborts: &[Abort]) -> AbortWatch {
-        if aborts.is_empty() {
-            return AbortWatch { watched: Vec::new(), kinds: Vec::new() };
-        }
-        let nothing = Figures::of_nothing(info);
-        let end_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
-        let watched = aborts.iter().filter_map(|abort| {
-            let figure = MeasureFigure::of(&nothing, &abort.threshold.figure)?;
-            let phase = figure.phase.and_then(|phase| info.phases.get(phase));
-            Some(WatchedThreshold {
-                abort: abort.clone(),
-                figure,
-                start_ns: phase.map_or(0, |phase| phase.start_ns),
-                end_ns: phase.map_or(end_ns, |phase| phase.end_ns),
-                slices: VecDeque::new(),
-                at_once: BTreeSet::new(),
-                timed: BTreeSet::new(),
-            })
-        });
-        AbortWatch {
-            watched: watched.collect(),
-            kinds: info.measures.iter().map(|measure| measure.kind.clone()).collect(),
-        }
-    }
+/// What happened up to a look: all so far as one, or the intervals that are within a time.
+#[derive(Debug)]
+struct Window<T> {
+    over_ns: Option<u64>,
+    slices: VecDeque<Slice<T>>,
+}
 
-    /// Adds a second, and looks at the thresholds: the first that does not hold. Seconds come in order; those after the
-    /// last phase are no part of any figure.
-    pub fn look(&mut self, row: &SeriesRow, measures: &[SecondOf<'_>]) -> Option<FailedLook> {
-        let mut failed = None;
-        for watched in &mut self.watched {
-            if row.start_ns < watched.start_ns || row.start_ns >= watched.end_ns {
-                continue;
-            }
-            watched.add(row, measures, &self.kinds);
-            if failed.is_none() && row.end_ns >= watched.start_ns + watched.abort.after_ns {
-                failed = watched.failure();
-            }
-        }
-        failed
+/// What happened in an interval.
+#[derive(Debug, Clone)]
+struct Slice<T> {
+    start_ns: u64,
+    end_ns: u64,
+    what: T,
+}
+
+/// The value of a figure at a look.
+#[derive(Debug)]
+struct FigureSoFar {
+    found: RunValue,
+    /// The time up to the look that it is of.
+    over_ns: u64,
+}
+
+/// What can be added up over time.
+trait Sum: Clone {
+    /// Adds what happened later.
+    fn add(&mut self, later: &Self);
+}
+
+impl Sum for Operations {
+    fn add(&mut self, later: &Operations) {
+        self.cell.merge(&later.cell);
+        self.times.merge(&later.times);
     }
 }
 
-impl WatchedThreshold {
-    fn add(&mut self, row: &SeriesRow, measures: &[SecondOf<'_>], kinds: &[String]) {
-        let mut slice = Slice { start_ns: row.start_ns, end_ns: row.end_ns, ..Slice::default() };
-        for second in measures {
-            match self.figure.measures.contains(&second.measure) {
-                true => self.add_measure(second, &mut slice),
-                false if self.counts_own_failures() => {
-                    let kind = kinds.get(second.measure).map_or("", String::as_str);
-                    add_own_failures(second, kind, &mut slice.cell);
-                }
-                false => {}
-            }
-        }
-        let Some(over_ns) = self.abort.over_ns else {
+impl Sum for MetricValues {
+    fn add(&mut self, later: &MetricValues) {
+        self.merge(later);
+    }
+}
+
+impl<T: Sum> Window<T> {
+    fn new(over_ns: Option<u64>) -> Window<T> {
+        Window { over_ns, slices: VecDeque::new() }
+    }
+
+    /// Adds the next interval, and forgets those that are too old now.
+    fn push(&mut self, row: &SeriesRow, what: T) {
+        let slice = Slice { start_ns: row.start_ns, end_ns: row.end_ns, what };
+        let Some(over_ns) = self.over_ns else {
             match self.slices.back_mut() {
-                Some(all) => all.merge(&slice),
+                Some(all) => all.add(&slice),
                 None => self.slices.push_back(slice),
             }
             return;
@@ -128,9 +140,147 @@ impl WatchedThreshold {
         }
     }
 
-    fn add_measure(&mut self, second: &SecondOf<'_>, slice: &mut Slice) {
+    /// All of it as one; `None`: there is no interval.
+    fn sum(&self) -> Option<Slice<T>> {
+        let mut slices = self.slices.iter();
+        let mut all = slices.next()?.clone();
+        slices.for_each(|slice| all.add(slice));
+        Some(all)
+    }
+}
+
+impl<T: Sum> Slice<T> {
+    /// Adds a later interval.
+    fn add(&mut self, later: &Slice<T>) {
+        self.end_ns = later.end_ns;
+        self.what.add(&later.what);
+    }
+
+    fn length_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.length_ns() as f64 / 1e9
+    }
+}
+
+impl AbortWatch {
+    /// The thresholds `aborts` of this run, which has reported nothing yet.
+    pub fn new(info: &RunInfo, aborts: &[Abort]) -> AbortWatch {
+        if aborts.is_empty() {
+            return AbortWatch { watched: Vec::new(), info: info.clone() };
+        }
+        // Which measures a figure is of does not depend on what they measured.
+        let nothing = RunInfo { phases: Vec::new(), ..info.clone() };
+        let nothing = Figures::new(nothing, Vec::new(), Vec::new());
+        let end_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
+        let watched = aborts.iter().filter_map(|abort| {
+            let phase = abort.threshold.figure.phase();
+            let phase = phase.and_then(|phase| info.phases.get(phase));
+            Some(Watched {
+                abort: abort.clone(),
+                start_ns: phase.map_or(0, |phase| phase.start_ns),
+                end_ns: phase.map_or(end_ns, |phase| phase.end_ns),
+                figure: WatchedFigure::new(&nothing, abort)?,
+            })
+        });
+        AbortWatch { watched: watched.collect(), info: info.clone() }
+    }
+
+    /// Adds a second, and looks at the thresholds: the first that does not hold. Seconds come in order; those after the
+    /// last phase are no part of any figure.
+    pub fn look(
+        &mut self,
+        row: &SeriesRow,
+        measures: &[SecondOf<'_>],
+        metrics: &BTreeMap<MetricId, MetricValues>,
+    ) -> Option<FailedLook> {
+        let mut failed = None;
+        for watched in &mut self.watched {
+            if row.start_ns < watched.start_ns || row.start_ns >= watched.end_ns {
+                continue;
+            }
+            match &mut watched.figure {
+                WatchedFigure::Measures(watch) => watch.add(row, measures, &self.info),
+                WatchedFigure::Metric(watch) => watch.add(row, metrics),
+            }
+            if failed.is_none() && row.end_ns >= watched.start_ns + watched.abort.after_ns {
+                failed = watched.failure(&self.info);
+            }
+        }
+        failed
+    }
+}
+
+impl Watched {
+    /// The value of the figure if the threshold is known not to hold.
+    fn failure(&self, info: &RunInfo) -> Option<FailedLook> {
+        let figure = match &self.figure {
+            WatchedFigure::Measures(watch) => watch.value()?,
+            WatchedFigure::Metric(watch) => watch.value()?,
+        };
+        let threshold = &self.abort.threshold;
+        fails(threshold, figure.found).then(|| FailedLook {
+            threshold: threshold.text.clone(),
+            shown: shown_of(info, threshold, figure.found),
+            over_ns: figure.over_ns,
+        })
+    }
+}
+
+impl WatchedFigure {
+    /// `None`: nothing is known of the figure while the run goes on.
+    fn new(nothing: &Figures, abort: &Abort) -> Option<WatchedFigure> {
+        let figure = &abort.threshold.figure;
+        if let Figure::Metric { stat, metric, .. } = *figure {
+            let none = MetricValues::new(nothing.info.metrics.get(metric.index())?.kind);
+            let window = Window::new(abort.over_ns);
+            return Some(WatchedFigure::Metric(MetricWatch { metric, stat, none, window }));
+        }
+        Some(WatchedFigure::Measures(MeasuresWatch {
+            figure: MeasureFigure::of(nothing, figure)?,
+            window: Window::new(abort.over_ns),
+            at_once: BTreeSet::new(),
+            timed: BTreeSet::new(),
+        }))
+    }
+}
+
+impl MetricWatch {
+    fn add(&mut self, row: &SeriesRow, metrics: &BTreeMap<MetricId, MetricValues>) {
+        let recorded = metrics.get(&self.metric).unwrap_or(&self.none);
+        self.window.push(row, recorded.clone());
+    }
+
+    fn value(&self) -> Option<FigureSoFar> {
+        let all = self.window.sum()?;
+        let value = all.what.value(self.stat, all.seconds())?;
+        let found = RunValue { value, is_bound: false };
+        Some(FigureSoFar { found, over_ns: all.length_ns() })
+    }
+}
+
+impl MeasuresWatch {
+    fn add(&mut self, row: &SeriesRow, measures: &[SecondOf<'_>], info: &RunInfo) {
+        let mut operations = Operations::default();
+        for second in measures {
+            match self.figure.measures.contains(&second.measure) {
+                true => self.add_measure(second, &mut operations),
+                false if self.counts_own_failures() => {
+                    let measure = info.measures.get(second.measure);
+                    let kind = measure.map_or("", |measure| measure.kind.as_str());
+                    add_own_failures(second, kind, &mut operations.cell);
+                }
+                false => {}
+            }
+        }
+        self.window.push(row, operations);
+    }
+
+    fn add_measure(&mut self, second: &SecondOf<'_>, operations: &mut Operations) {
         let cell = cell_of(second);
-        slice.cell.merge(&cell);
+        operations.cell.merge(&cell);
         if second.service.max() > 0 {
             self.timed.insert(second.measure);
             self.at_once.remove(&second.measure);
@@ -139,7 +289,7 @@ impl WatchedThreshold {
         }
         let is_alone = self.at_once.len() == self.figure.measures.len();
         if is_alone || self.figure.basis == Basis::Lag || !self.at_once.contains(&second.measure) {
-            slice.times.merge(&cell);
+            operations.times.merge(&cell);
         }
     }
 
@@ -150,26 +300,14 @@ impl WatchedThreshold {
         self.figure.is_of_all && of_failures
     }
 
-    /// The value of the figure if the threshold is known not to hold.
-    fn failure(&self) -> Option<FailedLook> {
-        let mut all = Slice::default();
-        self.slices.iter().for_each(|slice| all.merge(slice));
-        let found = self.value(&all)?;
-        let Threshold { text, figure, limit, .. } = &self.abort.threshold;
-        let sign = if found.is_bound { "≥ " } else { "" };
-        fails(&self.abort.threshold, found).then(|| FailedLook {
-            threshold: text.clone(),
-            shown: format!("{sign}{}", shown(unit(figure), found.value, *limit)),
-            over_ns: all.end_ns.saturating_sub(all.start_ns),
-        })
-    }
-
-    fn value(&self, all: &Slice) -> Option<RunValue> {
+    fn value(&self) -> Option<FigureSoFar> {
+        let all = self.window.sum()?;
         let MeasureFigure { stat, basis, .. } = self.figure;
         if stat.is_of_times() {
-            return of_cell(stat, basis, &all.times);
+            let found = of_cell(stat, basis, &all.what.times)?;
+            return Some(FigureSoFar { found, over_ns: all.length_ns() });
         }
-        let cell = &all.cell;
+        let cell = &all.what.cell;
         let answered: CompletionCounts = cell.answered();
         let (counted, completed) = match basis {
             Basis::Succeeded => (cell.succeeded(), answered.succeeded),
@@ -181,22 +319,11 @@ impl WatchedThreshold {
             counted,
             completed,
             failed: cell.failed(),
-            seconds: all.end_ns.saturating_sub(all.start_ns) as f64 / 1e9,
+            seconds: all.seconds(),
             may_be_none: stat == Stat::Rate,
         };
-        of_counts(stat, &counts).map(|value| RunValue { value, is_bound: false })
-    }
-}
-
-impl Slice {
-    /// Adds a later interval.
-    fn merge(&mut self, later: &Slice) {
-        if self.end_ns == 0 {
-            self.start_ns = later.start_ns;
-        }
-        self.end_ns = later.end_ns;
-        self.cell.merge(&later.cell);
-        self.times.merge(&later.times);
+        let found = RunValue { value: of_counts(stat, &counts)?, is_bound: false };
+        Some(FigureSoFar { found, over_ns: all.length_ns() })
     }
 }
 
@@ -233,18 +360,27 @@ fn fails(threshold: &Threshold, found: RunValue) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use plan::thresholds::Names;
+    use plan::thresholds::{MetricName, Names};
+    use record::schema::MetricInfo;
+    use stats::decimal::Decimal;
     use stats::hist::LogHistogram;
+    use stats::metrics::MetricKind;
     use testkit::runs::sample;
 
     use super::*;
 
     const SECOND_NS: u64 = 1_000_000_000;
+    const METRICS: [MetricName<'static>; 4] = [
+        MetricName { name: "orders", kind: MetricKind::Counter, unit: "" },
+        MetricName { name: "depth", kind: MetricKind::Gauge, unit: "items" },
+        MetricName { name: "cheap", kind: MetricKind::Share, unit: "" },
+        MetricName { name: "basket", kind: MetricKind::Quantity, unit: "€" },
+    ];
 
     fn abort(text: &str, after_s: u64, over_s: Option<u64>) -> Abort {
         let names = Names {
             measures: &["connect", "request"],
-            metrics: &[],
+            metrics: &METRICS,
             tags: &[],
             phases: &["ramp", "hold"],
         };
@@ -261,7 +397,30 @@ mod tests {
             sample::phase("ramp", "rate", 0, 10, 100.0),
             sample::phase("hold", "hold", 10, 60, 0.0),
         ];
+        info.metrics = METRICS.map(|metric| metric_info(&metric)).to_vec();
         AbortWatch::new(&info, &[abort])
+    }
+
+    fn metric_info(metric: &MetricName<'_>) -> MetricInfo {
+        let name = metric.name.to_owned();
+        MetricInfo { name, kind: metric.kind, unit: metric.unit.to_owned() }
+    }
+
+    /// The number of the second in which it ends a run of whose metric `metric` these numbers are recorded, those of a list
+    /// in a second, and what is said of it then.
+    fn ends_by(abort: Abort, metric: usize, seconds: &[&[f64]]) -> Option<(u64, String)> {
+        let mut watch = watch(abort);
+        (0..).zip(seconds).find_map(|(second, numbers)| {
+            let mut values = MetricValues::new(METRICS[metric].kind);
+            for &number in *numbers {
+                values.record(second * SECOND_NS, Decimal::from_f64(number).unwrap());
+            }
+            // What was not recorded is not reported.
+            let mut recorded = BTreeMap::from([(MetricId(metric as u16), values)]);
+            recorded.retain(|_, values| !values.is_empty());
+            let failed = watch.look(&sample::row(second), &[], &recorded)?;
+            Some((second, failed.shown))
+        })
     }
 
     /// Looks at second `second`, in which this many requests succeeded after 10 ms and this many failed.
@@ -282,7 +441,7 @@ mod tests {
             service: &response,
             lag: &none,
         };
-        watch.look(&sample::row(second), &[values])
+        watch.look(&sample::row(second), &[values], &BTreeMap::new())
     }
 
     /// The number of the second in which it ends the run, of seconds in which none, then half of all requests fail.
@@ -320,6 +479,51 @@ mod tests {
             .map(|(failed, second)| look(&mut watch, second, 10, failed).is_some())
             .collect();
         assert_eq!(found, [false, false, false, false, false, true]);
+    }
+
+    #[test]
+    fn a_metric_ends_a_run_in_the_second_in_which_its_figure_passes_the_limit() {
+        let ends =
+            |text: &str, metric, seconds: &[&[f64]]| ends_by(abort(text, 0, None), metric, seconds);
+        let said = |second, shown: &str| Some((second, shown.to_owned()));
+        let orders: [&[f64]; 4] = [&[1.0, 2.5], &[], &[6.5], &[0.5]];
+        assert_eq!(ends("sum(orders) < 10", 0, &orders), said(2, "10"));
+        assert_eq!(ends("sum(orders) <= 10", 0, &orders), said(3, "10.5"));
+        assert_eq!(ends("count(orders) < 4", 0, &orders), said(3, "4"));
+        // 3.5 in the first second, 3.5 in two, 10 in three.
+        assert_eq!(ends("rate(orders) > 2/s", 0, &orders), said(1, "1.75/s"));
+        assert_eq!(
+            ends("last(depth) < 9 items", 1, &[&[7.0], &[9.0, 8.0], &[9.5]]),
+            said(2, "9.50 items")
+        );
+        assert_eq!(ends("max(depth) < 9 items", 1, &[&[7.0], &[9.0, 8.0]]), said(1, "9.00 items"));
+        assert_eq!(
+            ends("share(cheap) > 50%", 2, &[&[], &[1.0, 1.0], &[0.0], &[0.0]]),
+            said(3, "50 %")
+        );
+        assert_eq!(ends("mean(basket) > 0", 3, &[&[3.0], &[-5.0]]), said(1, "-1.00 €"));
+        assert_eq!(ends("p50(basket) < 4 €", 3, &[&[3.0], &[5.0], &[6.0]]), said(2, "5.00 €"));
+    }
+
+    #[test]
+    fn a_window_of_a_metric_forgets_what_was_before() {
+        let seconds: [&[f64]; 6] = [&[6.0], &[], &[6.0], &[], &[5.0], &[5.0]];
+        let of_two = |text| ends_by(abort(text, 2, Some(2)), 0, &seconds).map(|(second, _)| second);
+        assert_eq!(of_two("sum(orders) < 10"), Some(5));
+        assert_eq!(of_two("rate(orders) < 5/s"), Some(5));
+        assert_eq!(of_two("sum(orders) < 11"), None);
+        // Nothing was recorded in the window.
+        assert_eq!(ends_by(abort("last(depth) > 5", 1, Some(1)), 1, &[&[6.0], &[], &[]]), None);
+        assert_eq!(ends_by(abort("mean(basket) > 5", 0, None), 3, &[&[], &[]]), None);
+    }
+
+    #[test]
+    fn a_metric_of_a_phase_is_looked_at_within_it() {
+        let each: [&[f64]; 13] = [&[1.0]; 13];
+        assert_eq!(
+            ends_by(abort("sum(orders) < 3 in hold", 0, None), 0, &each),
+            Some((12, "3".to_owned()))
+        );
     }
 
     #[test]

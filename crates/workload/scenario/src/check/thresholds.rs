@@ -4,7 +4,7 @@ use plan::thresholds::{
     FigureError, MeasureTags, MetricName, Names, UNKNOWN_MEASURE, UNKNOWN_PHASE,
 };
 use plan::{
-    Abort, Comparison, Figure, Measure, MeasureKind, Metric, Phase, Plan, RecordedMeasures, Stat,
+    Abort, Comparison, Figure, Measure, MeasureKind, Metric, Phase, Plan, RecordedMeasures,
     Threshold,
 };
 
@@ -118,18 +118,19 @@ impl Checker<'_> {
     /// True if a run in progress knows the figure, and the threshold holds in its beginning. Reports one that cannot end
     /// a run.
     fn may_end_run(&mut self, threshold: &Threshold, place: &Place) -> bool {
-        let Some(stat) = threshold.figure.stat_while_running() else {
+        let figure = &threshold.figure;
+        if !figure.is_known_while_running() {
             self.diagnostics
                 .error("bad-threshold", place, "this figure is known only when the run is over")
-                .hint("figures of measures can end a run, like error_rate, errors(login) or p95");
+                .hint("figures of measures and metrics can end a run, like error_rate, errors(login) or p95");
             return false;
-        };
+        }
         let is_upper = match threshold.comparison {
             Comparison::Less | Comparison::LessEqual => true,
             Comparison::Equal => threshold.limit == 0.0,
             Comparison::Greater | Comparison::GreaterEqual | Comparison::NotEqual => false,
         };
-        let holds_at_first = is_upper || !matches!(stat, Stat::Count | Stat::Errors);
+        let holds_at_first = is_upper || !figure.begins_with_zero();
         if !holds_at_first {
             self.diagnostics
                 .error("bad-threshold", place, "this does not hold before the run has begun")

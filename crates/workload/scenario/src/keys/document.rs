@@ -351,7 +351,7 @@ pub static ABORT: Table = Table {
             name: "abort",
             kind: Kind::Text,
             default: Required,
-            doc: "A threshold on a figure of measures. The run ends as soon as it does not hold, and has failed then",
+            doc: "A threshold on a figure of measures or metrics. The run ends as soon as it does not hold, and has failed then",
         },
         Key {
             name: "over",

@@ -214,6 +214,27 @@ fn a_threshold_may_end_the_run() {
 }
 
 #[test]
+fn a_metric_may_end_the_run_where_its_figure_holds_at_first() {
+    let metrics =
+        "metrics: { orders: counter, depth: gauge, basket: { kind: quantity, unit: EUR } }\n";
+    let with = |item: &str| with_item(item) + metrics;
+    for item in [
+        "{ abort: sum(orders) < 500 }",
+        "{ abort: rate(orders) > 1.5/s, over: 10s }",
+        "{ abort: last(depth) <= 7 in hold }",
+        "{ abort: mean(basket) > 5 EUR, after: 1s }",
+        "{ abort: sum(basket) == 0 }",
+    ] {
+        let plan = plan(&with(item));
+        assert!(matches!(plan.aborts[0].threshold.figure, Figure::Metric { .. }), "{item}");
+    }
+    for item in ["{ abort: sum(orders) > 500 }", "{ abort: count(depth) >= 1 }"] {
+        let found = rendered(&with(item), &[]);
+        assert!(found.contains("this does not hold before the run has begun"), "{item}: {found}");
+    }
+}
+
+#[test]
 fn what_cannot_end_a_run_is_reported() {
     for (item, message) in [
         ("{ abort: connected > 99% }", "this figure is known only when the run is over"),
