@@ -52,6 +52,8 @@ impl Pure {
                 | Pure::Join
                 | Pure::Rounds
                 | Pure::Item
+                | Pure::Msgpack
+                | Pure::MsgpackDecode
                 | Pure::Md5
                 | Pure::Sha1
                 | Pure::Sha256

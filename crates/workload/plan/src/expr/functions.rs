@@ -3,6 +3,7 @@
 
 mod dates;
 mod digests;
+mod msgpack;
 mod rounding;
 mod texts;
 
@@ -70,6 +71,10 @@ pub enum Pure {
     Bytes,
     /// `number_at(x, form, at)`: a number among the bytes of x.
     NumberAt,
+    /// `msgpack(x)`: JSON text as MessagePack.
+    Msgpack,
+    /// `msgpack_decode(x)`: MessagePack as JSON text.
+    MsgpackDecode,
     /// `md5(x)`.
     Md5,
     /// `sha1(x)`, in hexadecimal digits or as a second argument says, as all hashes.
@@ -131,6 +136,8 @@ pub(super) fn apply(function: Pure, args: &[Value]) -> Result<Value, EvalError> 
         }
         Pure::Bytes => return digests::bytes(&args[0], args.get(1)),
         Pure::NumberAt => return digests::number_at(&args[0], &second, args.get(2)),
+        Pure::Msgpack => return msgpack::encode(&args[0]),
+        Pure::MsgpackDecode => return msgpack::decode(&args[0]),
         Pure::Md5 | Pure::Sha1 | Pure::Sha256 | Pure::Sha384 | Pure::Sha512 => {
             let hash = digests::hash(function, &args[0].bytes());
             return digests::written(&hash, args.get(1));

@@ -77,6 +77,8 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     pure("url_decode", Pure::UrlDecode, 1..2, "url_decode(x)"),
     pure("bytes", Pure::Bytes, 1..3, "bytes(x, 'base32')"),
     pure("number_at", Pure::NumberAt, 2..4, "number_at(x, 'u32be', 4)"),
+    pure("msgpack", Pure::Msgpack, 1..2, "msgpack(x)"),
+    pure("msgpack_decode", Pure::MsgpackDecode, 1..2, "msgpack_decode(x)"),
     pure("md5", Pure::Md5, 1..3, "md5(x)"),
     pure("sha1", Pure::Sha1, 1..3, "sha1(x)"),
     pure("sha256", Pure::Sha256, 1..3, "sha256(x, 'base64')"),
