@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/judging-reference.md on how often the interval of a percentile holds the true one.
+"""Writes the tables of docs/judging-reference.md on how often the interval of a percentile holds the true one, of whole runs
+and at the look that ends a run.
 
     scripts/percentile-truth.py
 """
@@ -10,4 +11,6 @@ from docs_table import example, write
 RUNS = 400
 
 if __name__ == "__main__":
-    write("docs/judging-reference.md", "percentiles", [example("percentile_truth"), RUNS])
+    program = example("percentile_truth")
+    for table in ("percentiles", "looks"):
+        write("docs/judging-reference.md", table, [program, table, RUNS])

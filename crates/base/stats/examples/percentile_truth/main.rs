@@ -1,12 +1,14 @@
 //! How often the interval of a percentile holds the true one, in recordings whose percentiles are known: the
-//! table of docs/judging-reference.md, which `make percentile-truth` writes there. `percentile_truth [RUNS]` prints it as
-//! Markdown; what it prints follows from RUNS alone, whatever the number of cores.
+//! tables of docs/judging-reference.md, which `make percentile-truth` writes there. `percentile_truth TABLE [RUNS]` prints
+//! one as Markdown, `percentiles` or `looks`; what it prints follows from RUNS alone, whatever the number of cores.
 
+mod looks;
 mod recordings;
 
 use std::error::Error;
 use std::io::Write;
 
+use looks::{Ended, Rule};
 use recordings::{Source, interval_of};
 
 /// Recordings of each kind, unless another number is given.
@@ -25,9 +27,24 @@ const SOURCES: [(&str, Source); 9] = [
     ("lognormal, φ = 0.95", Source::Lognormal(0.95)),
 ];
 
+/// What runs ask of the 95th percentile, from one that most of them know at the second look to one that few know at all.
+const PRECISIONS: [f64; 3] = [0.1, 0.05, 0.02];
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let runs = std::env::args().nth(1).map_or(Ok(RUNS), |text| text.parse())?;
+    let mut args = std::env::args().skip(1);
+    let table = args.next().unwrap_or_default();
+    let runs = args.next().map_or(Ok(RUNS), |text| text.parse())?;
     let mut out = std::io::stdout().lock();
+    match table.as_str() {
+        "percentiles" => percentiles(&mut out, runs)?,
+        "looks" => looks(&mut out, runs)?,
+        _ => return Err("give a table: percentiles or looks".into()),
+    }
+    Ok(())
+}
+
+/// Intervals of whole recordings.
+fn percentiles(out: &mut dyn Write, runs: u64) -> Result<(), Box<dyn Error>> {
     writeln!(out, "| operations | seconds | p50 | p95 | p99 |")?;
     writeln!(out, "|---|--:|--:|--:|--:|")?;
     for (name, source) in SOURCES {
@@ -39,6 +56,57 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
+}
+
+/// Intervals that have ended their run, by the rule for looks, and by intervals that have 95 % each.
+fn looks(out: &mut dyn Write, runs: u64) -> Result<(), Box<dyn Error>> {
+    writeln!(out, "| operations | p95 ± | known | after | wrong | wrong, with plain intervals |")?;
+    writeln!(out, "|---|--:|--:|--:|--:|--:|")?;
+    for (name, source) in SOURCES {
+        for share in PRECISIONS {
+            let by = |rule| {
+                in_parallel(runs, |numbers| Ended::simulate(source, 0.95, share, rule, numbers))
+            };
+            let ended = by(Rule::Repeated);
+            let plain = by(Rule::Plain);
+            let after = match ended.known {
+                0 => "–".to_owned(),
+                known => format!("{} s", (ended.seconds + known / 2) / known),
+            };
+            writeln!(
+                out,
+                "| {name} | {:.0} % | {:.0} % | {after} | {:.1} % | {:.1} % |",
+                100.0 * share,
+                100.0 * ended.known as f64 / runs as f64,
+                100.0 * ended.wrong_share(),
+                100.0 * plain.wrong_share()
+            )?;
+            out.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// The runs 0 to `runs`, dealt out to all cores.
+fn in_parallel(
+    runs: u64,
+    simulate: impl Fn(std::iter::StepBy<std::ops::Range<u64>>) -> Ended + Sync,
+) -> Ended {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
+    let simulate = &simulate;
+    let part = move |thread: u64| simulate((thread..runs).step_by(threads as usize));
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|t| scope.spawn(move || part(t))).collect();
+        let mut all = Ended::default();
+        for handle in handles {
+            let part = handle.join().expect("a run never panics");
+            all.runs += part.runs;
+            all.known += part.known;
+            all.wrong += part.wrong;
+            all.seconds += part.seconds;
+        }
+        all
+    })
 }
 
 /// What came of one percentile.

@@ -4,9 +4,11 @@
 #[path = "../../examples/percentile_truth/recordings.rs"]
 mod recordings;
 
-use recordings::{Source, interval_at, interval_of};
-use stats::hist::LogHistogram;
-use stats::looks::Looks;
+#[path = "../../examples/percentile_truth/looks.rs"]
+mod looks;
+
+use looks::{Ended, Rule};
+use recordings::{Source, interval_of};
 use stats::percentile::{Method, MissingEnd};
 
 /// Of this many recordings the share whose interval holds the truth, the share that has an interval, and the
@@ -86,70 +88,9 @@ fn a_short_recording_of_a_long_queue_says_that_it_is_too_short() {
     assert_eq!(found.missing, Some(MissingEnd::Dependent));
 }
 
-/// Most stretches that a run in progress is looked at by.
-const STRETCHES_MAX: usize = 600;
-const SECOND_NS: u64 = 1_000_000_000;
-
-/// What becomes of runs that end at the first look at which the 95th percentile is known well enough.
-#[derive(Debug, Default)]
-struct Ended {
-    runs: f64,
-    /// Runs in which it was known at a look.
-    known: f64,
-    /// Runs whose interval does not hold the true percentile.
-    wrong: f64,
-    /// The lengths of the runs in seconds, all together.
-    seconds: f64,
-}
-
-impl Ended {
-    fn wrong_share(&self) -> f64 {
-        self.wrong / self.runs
-    }
-}
-
-/// Runs of at most a quarter of an hour that end when both ends of the interval are within this share of the percentile.
-/// `confidence`: that of each look's interval; `None`: the one of [`Looks`] for 95 % over all.
-fn ended(source: Source, share: f64, confidence: Option<f64>, runs: u64) -> Ended {
-    const LENGTH_S: usize = 900;
-    let q = 0.95;
-    let truth = source.quantile(q);
-    let looks = Looks::new(0, LENGTH_S as u64 * SECOND_NS, 0.95);
-    let confidence = confidence.unwrap_or(looks.confidence());
-    let mut ended = Ended { runs: runs as f64, ..Ended::default() };
-    for run in 0..runs {
-        let all = source.stretches(LENGTH_S, run);
-        let found = looks.times_ns().iter().find_map(|at_ns| {
-            let seconds = (at_ns / SECOND_NS) as usize;
-            let stretches = in_pairs(&all[..seconds]);
-            let mut so_far = LogHistogram::new();
-            stretches.iter().for_each(|hist| so_far.merge(hist));
-            let percentile = so_far.quantile(q) as f64;
-            let interval = interval_at(&stretches, q, confidence);
-            let low = interval.low? as f64;
-            let high = interval.high?.value() as f64;
-            let reach = share * percentile;
-            let is_known = percentile - low <= reach && high - percentile <= reach;
-            is_known.then_some((seconds, low <= truth && truth <= high))
-        });
-        if let Some((seconds, holds)) = found {
-            ended.known += 1.0;
-            ended.seconds += seconds as f64;
-            ended.wrong += if holds { 0.0 } else { 1.0 };
-        }
-    }
-    ended
-}
-
-/// As few stretches as a run in progress has.
-fn in_pairs(stretches: &[LogHistogram]) -> Vec<LogHistogram> {
-    let each = stretches.len().div_ceil(STRETCHES_MAX).next_power_of_two();
-    let parts = stretches.chunks(each).map(|part| {
-        let mut sum = LogHistogram::new();
-        part.iter().for_each(|hist| sum.merge(hist));
-        sum
-    });
-    parts.collect()
+/// Runs that end when the 95th percentile is known to this share.
+fn ended(source: Source, share: f64, rule: Rule) -> Ended {
+    Ended::simulate(source, 0.95, share, rule, 0..200)
 }
 
 /// Of all runs, those that ended with a wrong interval are no more than 5 %, though each was looked at up to ten times.
@@ -158,16 +99,17 @@ fn runs_that_end_when_enough_is_known_keep_their_confidence() {
     for (source, share) in
         [(Source::Exponential, 0.05), (Source::Queue(0.5), 0.2), (Source::Queue(0.8), 0.3)]
     {
-        let found = ended(source, share, None, 200);
-        assert!(found.known >= 0.3 * found.runs, "{source:?}: {found:?}");
-        assert!(found.wrong <= 0.05 * found.known, "{source:?}: {found:?}");
+        let found = ended(source, share, Rule::Repeated);
+        assert!(10 * found.known >= 3 * found.runs, "{source:?}: {found:?}");
+        assert!(20 * found.wrong <= found.known, "{source:?}: {found:?}");
     }
 }
 
 /// What the rule is for: intervals that hold the truth in 95 % at one time do not if they choose that time themselves.
 #[test]
 fn plain_intervals_lose_their_confidence_when_they_end_the_run() {
-    let plain = ended(Source::Exponential, 0.05, Some(0.95), 200);
-    let repeated = ended(Source::Exponential, 0.05, None, 200);
+    let plain = ended(Source::Exponential, 0.05, Rule::Plain);
+    let repeated = ended(Source::Exponential, 0.05, Rule::Repeated);
     assert!(plain.wrong_share() > repeated.wrong_share(), "{plain:?} {repeated:?}");
+    assert!(plain.seconds / plain.known <= repeated.seconds / repeated.known);
 }

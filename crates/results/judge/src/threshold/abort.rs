@@ -26,13 +26,13 @@ pub struct FailedLook {
 /// The thresholds of a run in progress that may end it.
 #[derive(Debug)]
 pub struct AbortWatch {
-    watched: Vec<Watched>,
+    watched: Vec<WatchedThreshold>,
     info: RunInfo,
 }
 
 /// One of them, and what its figure is of.
 #[derive(Debug)]
-struct Watched {
+struct WatchedThreshold {
     abort: Abort,
     /// When the run, or the phase that it is of, begins and ends.
     start_ns: u64,
@@ -172,13 +172,12 @@ impl AbortWatch {
             return AbortWatch { watched: Vec::new(), info: info.clone() };
         }
         // Which measures a figure is of does not depend on what they measured.
-        let nothing = RunInfo { phases: Vec::new(), ..info.clone() };
-        let nothing = Figures::new(nothing, Vec::new(), Vec::new());
+        let nothing = Figures::of_nothing(info);
         let end_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
         let watched = aborts.iter().filter_map(|abort| {
             let phase = abort.threshold.figure.phase();
             let phase = phase.and_then(|phase| info.phases.get(phase));
-            Some(Watched {
+            Some(WatchedThreshold {
                 abort: abort.clone(),
                 start_ns: phase.map_or(0, |phase| phase.start_ns),
                 end_ns: phase.map_or(end_ns, |phase| phase.end_ns),
@@ -213,7 +212,7 @@ impl AbortWatch {
     }
 }
 
-impl Watched {
+impl WatchedThreshold {
     /// The value of the figure if the threshold is known not to hold.
     fn failure(&self, info: &RunInfo) -> Option<FailedLook> {
         let figure = match &self.figure {
