@@ -22,6 +22,39 @@ pub(super) enum Rule {
     Plain,
 }
 
+/// The percentile so far at a look, and its interval.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    seconds: u64,
+    percentile: f64,
+    /// Both ends; `None`: one of them is not known.
+    ends: Option<[f64; 2]>,
+}
+
+/// All looks at the `number`-th run for its `q`-quantile.
+pub(super) fn all_looks(source: Source, q: f64, rule: Rule, number: u64) -> Vec<Look> {
+    let looks = Looks::new(0, LENGTH_S as u64 * SECOND_NS, CONFIDENCE);
+    let confidence = match rule {
+        Rule::Repeated => looks.confidence(),
+        Rule::Plain => CONFIDENCE,
+    };
+    let all = source.stretches(LENGTH_S, number);
+    let look = |&at_ns: &u64| {
+        let seconds = at_ns / SECOND_NS;
+        let stretches = in_pairs(&all[..seconds as usize]);
+        let mut so_far = LogHistogram::new();
+        stretches.iter().for_each(|hist| so_far.merge(hist));
+        let interval = interval_at(&stretches, q, confidence);
+        let ends = interval.low.zip(interval.high);
+        Look {
+            seconds,
+            percentile: so_far.quantile(q) as f64,
+            ends: ends.map(|(low, high)| [low as f64, high.value() as f64]),
+        }
+    };
+    looks.times_ns().iter().map(look).collect()
+}
+
 /// What becomes of runs that end at the first look at which a percentile is known well enough.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ended {
@@ -35,55 +68,27 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// The runs `numbers`, each of which ends when both ends of the interval of the `q`-quantile are within `share` of it.
-    pub(super) fn simulate(
-        source: Source,
-        q: f64,
-        share: f64,
-        rule: Rule,
-        numbers: impl Iterator<Item = u64>,
-    ) -> Ended {
-        let truth = source.quantile(q);
-        let looks = Looks::new(0, LENGTH_S as u64 * SECOND_NS, CONFIDENCE);
-        let confidence = match rule {
-            Rule::Repeated => looks.confidence(),
-            Rule::Plain => CONFIDENCE,
-        };
-        let mut ended = Ended::default();
-        for number in numbers {
-            ended.runs += 1;
-            let all = source.stretches(LENGTH_S, number);
-            for at_ns in looks.times_ns() {
-                let seconds = (at_ns / SECOND_NS) as usize;
-                if let Some(holds) = known(&all[..seconds], q, share, confidence, truth) {
-                    ended.known += 1;
-                    ended.wrong += u64::from(!holds);
-                    ended.seconds += seconds as u64;
-                    break;
-                }
+    /// Adds a run, which ends when both ends of the interval are within `share` of the percentile.
+    pub(super) fn add(&mut self, looks: &[Look], truth: f64, share: f64) {
+        self.runs += 1;
+        for look in looks {
+            let reach = share * look.percentile;
+            let Some([low, high]) = look.ends else {
+                continue;
+            };
+            if look.percentile - low <= reach && high - look.percentile <= reach {
+                self.known += 1;
+                self.wrong += u64::from(truth < low || high < truth);
+                self.seconds += look.seconds;
+                return;
             }
         }
-        ended
     }
 
     /// Of all runs, those that were ended by a wrong interval.
     pub(super) fn wrong_share(&self) -> f64 {
         self.wrong as f64 / self.runs.max(1) as f64
     }
-}
-
-/// Whether the interval holds the truth, at a look after these seconds; `None`: it is not narrow enough.
-fn known(so_far: &[LogHistogram], q: f64, share: f64, confidence: f64, truth: f64) -> Option<bool> {
-    let stretches = in_pairs(so_far);
-    let mut all = LogHistogram::new();
-    stretches.iter().for_each(|hist| all.merge(hist));
-    let percentile = all.quantile(q) as f64;
-    let interval = interval_at(&stretches, q, confidence);
-    let low = interval.low? as f64;
-    let high = interval.high?.value() as f64;
-    let reach = share * percentile;
-    let is_known = percentile - low <= reach && high - percentile <= reach;
-    is_known.then_some(low <= truth && truth <= high)
 }
 
 /// As few stretches as a run in progress has.

@@ -7,7 +7,7 @@ mod recordings;
 #[path = "../../examples/percentile_truth/looks.rs"]
 mod looks;
 
-use looks::{Ended, Rule};
+use looks::{Ended, Rule, all_looks};
 use recordings::{Source, interval_of};
 use stats::percentile::{Method, MissingEnd};
 
@@ -90,7 +90,11 @@ fn a_short_recording_of_a_long_queue_says_that_it_is_too_short() {
 
 /// Runs that end when the 95th percentile is known to this share.
 fn ended(source: Source, share: f64, rule: Rule) -> Ended {
-    Ended::simulate(source, 0.95, share, rule, 0..200)
+    let mut ended = Ended::default();
+    for number in 0..200 {
+        ended.add(&all_looks(source, 0.95, rule, number), source.quantile(0.95), share);
+    }
+    ended
 }
 
 /// Of all runs, those that ended with a wrong interval are no more than 5 %, though each was looked at up to ten times.
