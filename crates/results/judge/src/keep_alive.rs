@@ -8,8 +8,8 @@ use crate::finding::finding;
 use crate::limits::{RENEWED_MIN, RENEWED_TIMES_MIN};
 
 /// The finding that connections were opened again and again. Users with connections of their own open as many in a session
-/// as each of them has at once, for several servers or branches; users who share them as many as are in use at once. More
-/// than that replace others.
+/// as each of them has at once, for several servers or branches, and keep them in their next one; users who share them as
+/// many as are in use at once. More than that replace others.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
     let of_kind = |kind: &str, count: fn(&Cell) -> u64| {
@@ -25,11 +25,15 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let sessions = figures.total(|row| row.users_started);
     let at_once = figures.peak(|row| row.connections).max(1);
     let users_at_once = figures.peak(|row| row.users_peak.max(row.users)).max(1);
-    // Of users with connections of their own, who connect at least once each, some may have failed to.
-    let usual = match of_kind("connect", Cell::ended) < sessions {
-        true => at_once,
-        false => (sessions * at_once.div_ceil(users_at_once)).max(at_once),
+    let users = sessions.saturating_sub(figures.total(|row| row.users_repeated));
+    // Of users with connections of their own, who connect at least once each, some may have failed to. Fewer connections
+    // than users are shared.
+    let own = match of_kind("connect", Cell::ended) {
+        tried if tried >= sessions => sessions,
+        tried if tried >= users => users,
+        _ => 0,
     };
+    let usual = (own * at_once.div_ceil(users_at_once)).max(at_once);
     let renewed = opened.saturating_sub(usual);
     if renewed < RENEWED_MIN || (opened as f64) < RENEWED_TIMES_MIN * usual as f64 {
         return Vec::new();
@@ -70,6 +74,24 @@ mod tests {
         assert_eq!(found(6_000), None);
         // More than there are requests are not those of requests.
         assert_eq!(found(20_000), None);
+    }
+
+    /// A run so short that none of its connections was open when a second ended.
+    #[test]
+    fn users_who_begin_again_keep_their_connections() {
+        let found = |opened: u64| {
+            let mut figures = sample::with_rows(|row| {
+                row.users_repeated = row.users_started / 2;
+                row.connections = 0;
+            });
+            succeed(&mut figures, 0, 0, opened, MS, 0);
+            succeed(&mut figures, 0, REQUEST, 60_000, MS, 0);
+            let findings = judged(&figures).findings;
+            findings.into_iter().any(|found| found.code == "keep-alive-closed")
+        };
+        // One for each of 3,000 users with two sessions.
+        assert!(!found(3_000));
+        assert!(found(30_000));
     }
 
     #[test]
