@@ -19,8 +19,8 @@ const FILES_MAX: usize = 64;
 /// Deepest chain of files that include each other.
 const DEPTH_MAX: usize = 8;
 /// The keys of an included file, as messages list them.
-const KEYS: [&str; 7] =
-    ["include", "params", "script", "messages", "data", "sessions", "thresholds"];
+const KEYS: [&str; 8] =
+    ["include", "params", "script", "messages", "metrics", "data", "sessions", "thresholds"];
 
 /// Puts what the scenario includes into its tree; returns the files.
 pub(crate) fn merge(
@@ -211,7 +211,7 @@ impl Merger<'_, '_> {
             match entry.key.as_str() {
                 "include" => nested = Some(entry.value).filter(|node| !node.is_null()),
                 "params" => self.params(entry.value, &mut with),
-                "messages" | "data" | "sessions" => self.add_named(entry),
+                "messages" | "metrics" | "data" | "sessions" => self.add_named(entry),
                 "script" | "thresholds" => self.add_listed(entry),
                 key => {
                     let message = format!("`{key}` cannot be included");
@@ -274,6 +274,7 @@ impl Merger<'_, '_> {
         let what = match key.as_str() {
             "sessions" => "session",
             "messages" => "message",
+            "metrics" => "metric",
             _ => "data file",
         };
         for item in items {

@@ -55,8 +55,8 @@ pub static DOCUMENT: Table = Table {
             name: "include",
             kind: Kind::OneOrMore(&Kind::Any(&[Kind::Text, Kind::Mapping(&INCLUDE)])),
             default: Absent,
-            doc: "[Other files](scenario.md#several-files) whose sessions, data, messages, functions and thresholds \
-                  belong to this scenario; relative to its directory",
+            doc: "[Other files](scenario.md#several-files) whose sessions, data, messages, metrics, functions and \
+                  thresholds belong to this scenario; relative to its directory",
         },
         Key {
             name: "options",

@@ -24,6 +24,15 @@ fn what_files_have_belongs_to_the_scenario() {
 }
 
 #[test]
+fn a_file_may_have_metrics_that_its_sessions_record() {
+    let counted = plan(&including("counted.yaml"));
+    assert_eq!(counted.metrics[0].name, "paid");
+    assert_eq!(counted.thresholds[0].text, "sum(paid) >= 5 EUR");
+    let twice = including("counted.yaml") + "metrics: { paid: gauge }\n";
+    assert!(rendered(&twice, &[]).contains("the metric `paid` is given twice"));
+}
+
+#[test]
 fn a_step_knows_its_file_and_line() {
     let plan = plan(&including("part.yaml"));
     assert_eq!(plan.sessions[0].place(0), "session \"s\", line 4");

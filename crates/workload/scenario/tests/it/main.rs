@@ -116,6 +116,11 @@ const FILES: &[(&str, &str)] = &[
     ("ring-a.yaml", "sessions: { a: [ { get: /a } ] }\ninclude: ring-b.yaml\n"),
     ("ring-b.yaml", "sessions: { b: [ { get: /b } ] }\ninclude: [ ./ring-a.yaml ]\n"),
     ("self.yaml", "include: test.yaml\n"),
+    (
+        "counted.yaml",
+        "metrics: { paid: { kind: counter, unit: EUR } }\nsessions: { payer: [ { get: /pay }, { measure: 5, as: paid } ] }\n\
+         thresholds: [ sum(paid) >= 5 EUR ]\n",
+    ),
     ("both.yaml", "include: [ part.yaml, more/../part.yaml ]\n"),
     ("more/../part.yaml", "sessions: { never: [ { get: /read } ] }\n"),
     ("bad.jsonl", "{\"a\": 1}\n{\"a\": }\n"),
