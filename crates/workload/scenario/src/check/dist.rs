@@ -7,10 +7,10 @@ use plan::expr::value::Number;
 use stats::dist::Dist;
 use units::parse::{self, UnitError};
 
-use super::Checker;
 use super::fields::Fields;
 use super::files::File;
 use super::words::DURATION_MAX_S;
+use super::{Checker, translation};
 use crate::document::node::Node;
 
 /// Most values of an empirical distribution.
@@ -49,7 +49,13 @@ impl Checker<'_> {
     fn short_dist(&mut self, node: &Node) -> Option<Dist> {
         self.unit(node, "bad-duration", "a duration or distribution", |text| {
             let Some((low, high)) = text.split_once("..") else {
-                let seconds = parse::duration(text).map_err(|error| range_meant(text, error))?;
+                let seconds =
+                    parse::duration(text).map_err(|error| {
+                        match translation::range_meant(text) {
+                            Some(range) => UnitError { hint: format!("write {range}"), ..error },
+                            None => error,
+                        }
+                    })?;
                 return in_range(seconds, text).map(Dist::Constant);
             };
             let min = in_range(parse::duration(low.trim())?, text)?;
@@ -255,23 +261,6 @@ impl Checker<'_> {
             self.require(false, node, "`max` must not be below `min`")?;
         }
         Some(Dist::Clamped { inner: Arc::new(inner), min, max })
-    }
-}
-
-/// Two numbers in words of other tools are the ends of a range: `between(1, 5)`, `1-5s`.
-fn range_meant(text: &str, error: UnitError) -> UnitError {
-    let pieces = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
-    let numbers = pieces.filter(|piece| piece.starts_with(|c: char| c.is_ascii_digit()));
-    let lengths = numbers.map(|piece| match parse::number(piece) {
-        Ok(_) => format!("{piece}s"),
-        Err(_) => piece.to_owned(),
-    });
-    let lengths: Vec<String> = lengths.collect();
-    match &lengths[..] {
-        [from, to] if text.contains(['(', ',', '-']) => {
-            UnitError { hint: format!("write {from}..{to}"), ..error }
-        }
-        _ => error,
     }
 }
 

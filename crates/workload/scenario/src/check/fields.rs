@@ -189,6 +189,7 @@ impl Checker<'_> {
             }
             let message = format!("unknown key `{}` in {called}", entry.key);
             let hint = translation::line_meant(table, entry, entries)
+                .or_else(|| translation::key_meant(table, entry))
                 .or_else(|| hint_for_key(table, &entry.key, advice))
                 .or_else(|| suggest::hint(&entry.key, "the keys here are", table.names()));
             self.diagnostics.error("unknown-key", &entry.key_place, message).hint_some(hint);

@@ -5,12 +5,14 @@ use plan::{Op, Session};
 use stats::dist::Dist;
 
 use super::fields::misspelt;
+use super::names::Names;
 use super::populations::PopulationEntry;
 use super::program::Program;
 use super::steps::{STEPS, Step, step};
 use super::{Checker, translation};
 use crate::document::node::{Entry, Node};
 use crate::document::suggest;
+use crate::expression::expression;
 
 impl Checker<'_> {
     pub(super) fn sessions(
@@ -111,6 +113,13 @@ impl Checker<'_> {
     pub(super) fn think(&mut self, value: &Node, program: &mut Program) {
         if let Some(dist) = self.dist(value) {
             program.push(Op::Think(dist));
+            return;
+        }
+        // What a user's variables say is an expression.
+        let meant = value.text().and_then(translation::seconds_meant);
+        let names = Names::new(self, Some(&program.slot_names));
+        if let Some(meant) = meant.filter(|meant| expression(meant, &names).is_ok()) {
+            self.diagnostics.last_hint(format!("write `think_seconds: {meant}`"));
         }
     }
 
@@ -154,8 +163,8 @@ impl Checker<'_> {
             match entries.first() {
                 Some(entry) => {
                     let names = STEPS.iter().map(|step| step.keys.verb());
-                    let hint = other_tools::hint_for_step(&entry.key)
-                        .map(str::to_owned)
+                    let hint = translation::step_meant(entry)
+                        .or_else(|| other_tools::hint_for_step(&entry.key).map(str::to_owned))
                         .or_else(|| suggest::hint(&entry.key, "the steps are", names.clone()));
                     let message = format!("there is no step `{}`", entry.key);
                     self.diagnostics

@@ -19,7 +19,7 @@ impl Checker<'_> {
         let is_name = ["undefined-variable", "unknown-function"].contains(&error.code);
         let is_member = text.get(error.span.clone()).is_some_and(|part| part.starts_with('.'));
         let other = match is_name || is_member {
-            true => other_tools::hint_in_expression(text, &error.span).map(str::to_owned),
+            true => other_tools::hint_in_expression(text, &error.span),
             false => None,
         };
         let hint = other.or_else(|| error.hint.clone());

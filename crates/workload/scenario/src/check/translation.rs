@@ -1,14 +1,16 @@
-//! What other load generators write, as a line of a scenario: load, thresholds, credentials and placeholders.
+//! What other load generators write, as a line of a scenario: load, thresholds, credentials, waits and placeholders.
 //!
 //! [`crate::keys::other_tools`] knows words; this file reads the values behind them, so that a hint is the line to write.
 
 mod load;
 mod placeholders;
 mod thresholds;
+mod values;
 
 pub(super) use load::{line_meant, means_key, phase_meant};
 pub(super) use placeholders::{placeholder, without_braces};
 pub(super) use thresholds::{conditions_of, list, thresholds_meant};
+pub(super) use values::{key_meant, range_meant, seconds_meant, step_meant};
 
 use crate::document::node::{Node, NodeKind};
 

@@ -44,6 +44,7 @@ fn lists_of(table: &'static Table) -> Vec<&'static [Words]> {
         "options" => lists.push(words::OPTIONS),
         "data" => lists.push(words::DATA),
         "abort" => lists.push(words::ABORT),
+        "include" => lists.push(words::INCLUDE),
         "save" => lists.push(words::SAVE),
         "reply" => lists.push(words::REPLY),
         "if" => lists.push(words::BRANCHES),
@@ -98,8 +99,9 @@ pub fn hint_for_step(written: &str) -> Option<&'static str> {
     find(&[words::WAITS, words::STEP], written).map(|words| words.hint)
 }
 
-/// Advice on a word of an expression: that at `span` of its text, with the dots that other languages write into it.
-pub fn hint_in_expression(text: &str, span: &Range<usize>) -> Option<&'static str> {
+/// Advice on a word of an expression: that at `span` of its text, with the dots that other languages write into it, and
+/// with what it is called with.
+pub fn hint_in_expression(text: &str, span: &Range<usize>) -> Option<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     let before = text.get(..span.start)?;
     let start = before.trim_end_matches(is_part).len();
@@ -112,7 +114,35 @@ pub fn hint_in_expression(text: &str, span: &Range<usize>) -> Option<&'static st
     let found = find(&[words::EXPRESSION], word)
         .or_else(|| find(&[words::METHODS], method?))
         .or_else(|| find(&[words::OBJECTS], word.split_once('.')?.0));
-    found.map(|words| words.hint)
+    found.map(|words| with_own_values(words.hint, word, &rest[word.len()..]))
+}
+
+/// A hint whose example has the numbers or the name that were written. `rest`: what follows the word.
+fn with_own_values(hint: &str, word: &str, rest: &str) -> String {
+    let called_with = rest.trim_start().strip_prefix('(').and_then(|inner| inner.split_once(')'));
+    let numbers: Option<Vec<i64>> = called_with
+        .and_then(|(inner, _)| inner.split(',').map(|part| part.trim().parse().ok()).collect());
+    match numbers.as_deref() {
+        Some([low, high]) => {
+            // That of Python ends before the second.
+            let high = high - i64::from(word.ends_with("randrange"));
+            return hint
+                .replace("random(1, 100)", &format!("random({low}, {high})"))
+                .replace("from 1 to 100", &format!("from {low} to {high}"));
+        }
+        Some([count]) => {
+            return hint.replace("random_string(8)", &format!("random_string({count})"));
+        }
+        _ => {}
+    }
+    // `__ENV.HOST`, `process.env.HOST`.
+    let is_object = |name: &str| ["env", "environ", "getenv"].contains(&name);
+    match word.rsplit_once('.') {
+        Some((_, name)) if !name.is_empty() && !is_object(name) => {
+            hint.replace("env('NAME')", &format!("env('{name}')"))
+        }
+        _ => hint.to_owned(),
+    }
 }
 
 /// Advice on what to write instead of an unknown kind of phase.
@@ -154,6 +184,25 @@ mod tests {
     }
 
     #[test]
+    fn hints_in_expressions_have_what_was_written() {
+        for (text, expected) in [
+            ("randomIntBetween(1, 10)", "write `random(1, 10)` for a whole number from 1 to 10"),
+            ("7 + __Random( -5 ,5)", "write `random(-5, 5)` for a whole number from -5 to 5"),
+            ("random.randrange(0, 5)", "write `random(0, 4)` for a whole number from 0 to 4"),
+            ("random.randint(n, 5)", "write `random(1, 100)` for a whole number from 1 to 100"),
+            ("randomString(12)", "write `random_string(12)`"),
+            ("__ENV.PLACE", "write `env('PLACE')`"),
+            ("process.env.HOME_DIR + 1", "write `env('HOME_DIR')`"),
+            ("os.environ", "write `env('NAME')`"),
+            ("__VU", "write `user`, the user's number"),
+        ] {
+            let at = text.find(|c: char| c.is_ascii_alphabetic() || c == '_').unwrap();
+            let found = hint_in_expression(text, &(at..at + 1));
+            assert_eq!(found.as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
     fn each_word_stands_once_in_its_list() {
         for list in [
             words::WAITS,
@@ -162,6 +211,7 @@ mod tests {
             words::REQUEST,
             words::PHASE,
             words::ABORT,
+            words::INCLUDE,
             words::PHASE_KEYS,
             words::SESSION,
             words::OPTIONS,

@@ -105,7 +105,7 @@ fn populations_meant(entry: &Entry) -> Option<String> {
 }
 
 /// A key as other tools spell it.
-fn plain(key: &str) -> String {
+pub(super) fn plain(key: &str) -> String {
     key.to_ascii_lowercase().replace(['_', '-'], "")
 }
 
@@ -125,6 +125,9 @@ pub(in crate::check) fn phase_meant(item: &Node) -> Option<String> {
     if item.get("target").is_some() {
         return stages(std::slice::from_ref(item), 0, users)?.pop();
     }
+    if let Some(phase) = injection(item) {
+        return Some(phase);
+    }
     let length = length(item.get("duration")?)?;
     if let Some(count) = item.get("vus") {
         let count = count_of(count)?;
@@ -134,6 +137,27 @@ pub(in crate::check) fn phase_meant(item: &Node) -> Option<String> {
     let from = count_of(rate)?;
     let to = item.get("rampTo").map_or(Some(from), count_of)?;
     Some(rates(from, to, "s", &length))
+}
+
+/// A step of an injection profile of Gatling.
+fn injection(item: &Node) -> Option<String> {
+    let count = |key: &str| item.get(key).and_then(count_of);
+    if let Some(pause) = item.get("nothingFor") {
+        return Some(format!("{{ hold: {} }}", length(pause)?));
+    }
+    let lengths = ["during", "duration", "for"].into_iter();
+    let length = length(lengths.filter_map(|key| item.get(key)).next()?)?;
+    if let Some(from) = count("rampUsersPerSec") {
+        return Some(rates(from, count("to")?, "s", &length));
+    }
+    if let Some(rate) = count("constantUsersPerSec") {
+        return Some(rates(rate, rate, "s", &length));
+    }
+    if let Some(from) = count("rampConcurrentUsers") {
+        return Some(users(from, count("to")?, &length));
+    }
+    let present = count("constantConcurrentUsers")?;
+    Some(users(present, present, &length))
 }
 
 /// A scenario of k6 by its executor.
@@ -202,12 +226,12 @@ fn rates(from: u64, to: u64, unit: &str, length: &str) -> String {
     }
 }
 
-fn count_of(node: &Node) -> Option<u64> {
+pub(super) fn count_of(node: &Node) -> Option<u64> {
     parse::count(node.text()?).ok()
 }
 
 /// A duration; a number alone is one of seconds.
-fn length(node: &Node) -> Option<String> {
+pub(super) fn length(node: &Node) -> Option<String> {
     let text = node.text()?.trim();
     match parse::number(text) {
         Ok(_) => Some(format!("{text}s")),
@@ -270,6 +294,22 @@ scenarios:
                         buy, arrivals: [ { hold: 30s }, { constant: 5/s, for: 1m } ] } }`, and the steps into \
                         `sessions: { visitor: [ { get: / } ] }`";
         assert_eq!(line(written).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn injection_profiles_become_phases() {
+        for (written, expected) in [
+            ("rampUsersPerSec: 1, to: 50, during: 1m", Some("{ ramp: 1/s..50/s, for: 1m }")),
+            ("constantUsersPerSec: 5, during: 60", Some("{ constant: 5/s, for: 60s }")),
+            ("rampConcurrentUsers: 0, to: 9, during: 5s", Some("{ users: 0..9, for: 5s }")),
+            ("constantConcurrentUsers: 9, during: 5s", Some("{ users: 9, for: 5s }")),
+            ("nothingFor: 5s", Some("{ hold: 5s }")),
+            ("rampUsersPerSec: 1, during: 1m", None),
+            ("atOnceUsers: 10", None),
+        ] {
+            let found = phase_meant(&parse_value(&format!("{{ {written} }}")));
+            assert_eq!(found.as_deref(), expected, "{written}");
+        }
     }
 
     #[test]

@@ -247,6 +247,16 @@ pub(super) const ABORT: &[Words] = &[
     key("over", "window last for", "write `over: 10s`"),
 ];
 
+/// An included file.
+pub(super) const INCLUDE: &[Words] = &[
+    key("file", "path name source src", "write `file: NAME.yaml`"),
+    key(
+        "with",
+        "params parameters vars variables args arguments values env",
+        "write `with: { name: value }` for the parameters of the file",
+    ),
+];
+
 /// `save` as a mapping.
 pub(super) const SAVE: &[Words] = &[
     key(
