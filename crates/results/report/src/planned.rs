@@ -1,6 +1,6 @@
 //! The load that a scenario plans, in words and as a small plot over time.
 
-use plan::{Phase, PhaseKind, Plan, Spacing};
+use plan::{Iterations, Phase, PhaseKind, Plan, Spacing};
 
 use crate::style::{INDENT, Line, Style, wrap};
 
@@ -21,31 +21,41 @@ struct Arrivals<'p> {
     /// Empty: they have no name.
     population: &'p str,
     phases: &'p [Phase],
+    /// Users beside them who start at times of their own.
+    singles_count: u64,
 }
 
 /// The load of a plan: a sentence for each population, a plot of the rate at which its users start, and one of users whose
 /// number is fixed, all above one axis of time.
 pub fn planned(plan: &Plan, columns: usize, style: Style) -> String {
-    let names = plan.populations.iter().map(|population| population.name.as_str());
-    let names = names.chain(std::iter::repeat(""));
-    let all = plan.arrivals().zip(names);
-    let all: Vec<Arrivals<'_>> =
-        all.map(|(phases, population)| Arrivals { population, phases }).collect();
+    let named = plan.populations.iter().map(|population| Arrivals {
+        population: &population.name,
+        phases: &population.phases,
+        singles_count: population.singles_count,
+    });
+    let only =
+        Arrivals { population: "", phases: &plan.phases, singles_count: plan.singles.len() as u64 };
+    let only = plan.populations.is_empty().then_some(only);
+    let all: Vec<Arrivals<'_>> = only.into_iter().chain(named).collect();
     rendered(&all, columns, style)
 }
 
 fn rendered(all: &[Arrivals<'_>], columns: usize, style: Style) -> String {
     let room = columns.saturating_sub(INDENT.len()).max(1);
-    // A population may consist of single users.
-    let is_said =
-        |arriving: &&Arrivals<'_>| arriving.population.is_empty() || !arriving.phases.is_empty();
-    let said = all.iter().filter(is_said).flat_map(|arriving| {
+    let said = all.iter().filter_map(|arriving| {
         let of = match arriving.population {
             "" => String::new(),
             name => format!(" of {name}"),
         };
-        wrap(&format!("load{of}: {}", in_words(arriving.phases)), room)
+        let mut said = in_words(arriving.phases);
+        if arriving.singles_count > 0 {
+            let singles = units::counted(arriving.singles_count, "user");
+            said += if said.is_empty() { "" } else { "; " };
+            said += &format!("{singles} at times of their own");
+        }
+        Some(wrap(&format!("load{of}: {said}"), room)).filter(|_| !said.is_empty())
     });
+    let said = said.flatten();
     let said = said.map(|line| format!("{INDENT}{line}"));
     let lines = said.chain(plots(all, columns, style));
     lines.map(|line| Line::default().text(line).render(columns, style) + "\n").collect()
@@ -62,6 +72,35 @@ fn in_words(phases: &[Phase]) -> String {
 }
 
 fn phase_in_words(phase: &Phase) -> String {
+    kind_in_words(phase) + &limit_in_words(phase)
+}
+
+/// What may end a phase before its time, or the users that it starts.
+fn limit_in_words(phase: &Phase) -> String {
+    let PhaseKind::Closed(population) = phase.kind else {
+        let most = phase.users_max.map(|max| format!(", {} at most", units::counted(max, "user")));
+        let until = if phase.until_done { ", or until all have left" } else { "" };
+        return most.unwrap_or_default() + until;
+    };
+    match phase.iterations {
+        Some(iterations) if population.most() == 1 => {
+            let sessions = units::counted(iterations.total(1), "session");
+            format!(", or until {sessions} of it are over")
+        }
+        Some(Iterations::Shared(sessions)) => {
+            let sessions = units::counted(sessions, "session");
+            format!(", or until {sessions} of all are over")
+        }
+        Some(Iterations::Each(sessions)) => {
+            let sessions = units::counted(sessions, "session");
+            format!(", or until {sessions} of each are over")
+        }
+        None if phase.until_done => ", or until all have left".to_owned(),
+        None => String::new(),
+    }
+}
+
+fn kind_in_words(phase: &Phase) -> String {
     let length = units::span(phase.duration_ns);
     match &phase.kind {
         PhaseKind::Rate { from_per_s, to_per_s, spacing } => {
@@ -278,7 +317,7 @@ mod tests {
     }
 
     fn unnamed(phases: &[Phase]) -> [Arrivals<'_>; 1] {
-        [Arrivals { population: "", phases }]
+        [Arrivals { population: "", phases, singles_count: 0 }]
     }
 
     #[test]
@@ -334,16 +373,16 @@ mod tests {
         let rise = [phase(0, PhaseKind::Closed(ramp))];
         let buyers = [phase(0, PhaseKind::Hold), open(10, 8.0, 8.0)];
         let all = [
-            Arrivals { population: "readers", phases: &rise },
-            Arrivals { population: "early buyers", phases: &buyers },
+            Arrivals { population: "readers", phases: &rise, singles_count: 0 },
+            Arrivals { population: "early buyers", phases: &buyers, singles_count: 2 },
         ];
-        let lines = rendered(&all, 90, UNICODE);
+        let lines = rendered(&all, 130, UNICODE);
         let lines: Vec<&str> = lines.lines().collect();
         assert_eq!(
             lines[..2],
             [
                 "  load of readers: the number of users goes from 0 to 40 in 10 s",
-                "  load of early buyers: no user starts for 10 s, then users start at 8/s for 10 s",
+                "  load of early buyers: no user starts for 10 s, then users start at 8/s for 10 s; 2 users at times of their own",
             ]
         );
         let shown = plots(&all, 22, UNICODE);
@@ -360,6 +399,41 @@ mod tests {
                           0:00 0:20
         "#]]
         .assert_eq(&("load\n".to_owned() + &shown.collect::<String>()));
+    }
+
+    /// Users leave when their sessions are over: nobody is to think that they stay for the time that is the limit.
+    #[test]
+    fn what_ends_a_phase_before_its_time_is_said() {
+        let closed = |count, iterations| Phase {
+            iterations,
+            ..phase(0, PhaseKind::Closed(Population::fixed(count)))
+        };
+        let until_done = |phase: Phase| Phase { until_done: true, ..phase };
+        for (phase, expected) in [
+            (
+                closed(20, Some(Iterations::Shared(1000))),
+                "20 users at a time for 10 s, or until 1,000 sessions of all are over",
+            ),
+            (
+                closed(2, Some(Iterations::Each(7))),
+                "2 users at a time for 10 s, or until 7 sessions of each are over",
+            ),
+            (
+                closed(1, Some(Iterations::Shared(2))),
+                "1 user at a time for 10 s, or until 2 sessions of it are over",
+            ),
+            (until_done(closed(3, None)), "3 users at a time for 10 s, or until all have left"),
+            (
+                until_done(phase(0, PhaseKind::Hold)),
+                "no user starts for 10 s, or until all have left",
+            ),
+            (
+                Phase { users_max: Some(30), ..open(0, 5.0, 5.0) },
+                "users start at 5/s for 10 s, 30 users at most",
+            ),
+        ] {
+            assert_eq!(phase_in_words(&phase), expected);
+        }
     }
 
     #[test]

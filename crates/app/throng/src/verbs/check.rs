@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use plan::{NamedPopulation, Phase, PhaseKind, Plan};
+use plan::{Data, End, NamedPopulation, Order, Phase, PhaseKind, Plan};
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure, print_text};
@@ -37,10 +37,48 @@ fn population_line(population: &NamedPopulation) -> String {
     format!("  population {name}: {length}{users} users{sessions}")
 }
 
+/// By which weights users draw the session in this place; empty: none draws it.
+fn weights(plan: &Plan, place: usize) -> String {
+    let parts = plan.arrivals().flatten().flat_map(Phase::parts);
+    let parts = parts.filter(|part| !matches!(part.kind, PhaseKind::Hold));
+    let drawn = parts.filter(|part| part.session.is_none()).map(|part| match &part.weights {
+        Some(weights) => weights.get(place).copied().unwrap_or(0.0),
+        None => plan.sessions[place].weight,
+    });
+    let mut all: Vec<f64> = drawn.filter(|weight| *weight > 0.0).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    let texts: Vec<String> = all.iter().map(f64::to_string).collect();
+    match texts.is_empty() {
+        true => String::new(),
+        false => format!(", weight {}", texts.join(" or ")),
+    }
+}
+
+/// How many rows users have, and which of them they take.
+fn data_line(data: &Data) -> String {
+    let rows = units::counted(data.table.rows_count() as u64, "row");
+    let order = match data.order {
+        Order::Sequential => "one after the other from the user's number on",
+        Order::Random => "drawn at random",
+        Order::Unique => "one for each user",
+        Order::Once => "each used once",
+        Order::Popular(_) => "drawn, some more often than others",
+    };
+    let end = match data.end {
+        _ if data.order.draws() => "",
+        End::Wrap => ", then from the first again",
+        End::Stop => ", then users leave",
+        End::Error => ", then it is an error",
+    };
+    format!("  data {}: {rows}, {order}{end}", data.name)
+}
+
 /// Description of the planned run in a few lines.
 fn describe(name: &str, plan: &Plan) -> String {
     let users = units::about(plan.users_planned());
-    let length = units::span(plan.end_ns());
+    let at_most = if plan.done_from_ns().is_some() { " at most" } else { "" };
+    let length = units::span(plan.end_ns()) + at_most;
     // Writing to a String cannot fail.
     let mut text = format!("{name} is valid: {:?}, {users} users in {length}\n", plan.name);
     for phase in &plan.phases {
@@ -63,12 +101,25 @@ fn describe(name: &str, plan: &Plan) -> String {
         let limit = units::span(once.time_limit_ns);
         let _ = writeln!(text, "  {}: {count}, at most {limit}", once.session.name);
     }
-    for session in &plan.sessions {
+    for (place, session) in plan.sessions.iter().enumerate() {
         let count = units::counted(session.ops.len() as u64, "instruction");
-        let _ = writeln!(text, "  session {}: {count}, weight {}", session.name, session.weight);
+        let _ = writeln!(text, "  session {}: {count}{}", session.name, weights(plan, place));
+    }
+    for data in &plan.data {
+        let _ = writeln!(text, "{}", data_line(data));
+    }
+    if !plan.included.is_empty() {
+        let names: Vec<_> = plan.included.iter().map(|file| file.name.as_str()).collect();
+        let _ = writeln!(text, "  includes: {}", names.join(", "));
     }
     let measures: Vec<_> = plan.measures.iter().map(|measure| measure.name.as_str()).collect();
     let _ = writeln!(text, "  measures: {}", measures.join(", "));
+    if !plan.metrics.is_empty() {
+        let metrics = plan.metrics.iter();
+        let metrics: Vec<_> =
+            metrics.map(|one| format!("{} ({})", one.name, one.kind.name())).collect();
+        let _ = writeln!(text, "  metrics: {}", metrics.join(", "));
+    }
     for threshold in &plan.thresholds {
         let _ = writeln!(text, "  threshold: {}", threshold.text);
     }
@@ -100,7 +151,72 @@ fn describe(name: &str, plan: &Plan) -> String {
 
 #[cfg(test)]
 mod tests {
+    use scenario::{Settings, Source};
+
     use super::*;
+
+    /// The lines of the description of this scenario that begin with one of these words.
+    fn lines(text: &str, words: &[&str]) -> Vec<String> {
+        let files = |name: &str| match name {
+            "more.yaml" => Ok("metrics: { orders: counter }\n".to_owned()),
+            _ => Ok("name\nann\nbob\n".to_owned()),
+        };
+        let settings = Settings { overrides: &[], env: &|_| None, files: &files };
+        let source = Source { name: "a.yaml", text };
+        let (plan, diagnostics) = scenario::compile(source, &settings);
+        let plan = plan.unwrap_or_else(|| panic!("{}", scenario::render(&diagnostics, source)));
+        let described = describe("a.yaml", &plan);
+        let begins = |line: &&str| words.iter().any(|word| line.trim_start().starts_with(word));
+        described.lines().filter(begins).map(|line| line.trim_start().to_owned()).collect()
+    }
+
+    const SESSIONS: &str = "target: http://127.0.0.1/\nsessions:\n  a: [ { feed: people }, { get: / } ]\n  \
+                            b: { weight: 3, steps: [ { get: /b } ] }\n\
+                            data: { people: { file: people.csv, order: once } }\n";
+
+    /// A phase and a population may have weights of their own, and name a session.
+    #[test]
+    fn weights_are_those_by_which_users_draw() {
+        let found = |arrivals: &str| lines(&format!("{SESSIONS}{arrivals}"), &["session "]);
+        assert_eq!(
+            found("arrivals: [ { constant: 1/s, for: 1s } ]"),
+            ["session a: 2 instructions, weight 1", "session b: 1 instruction, weight 3"]
+        );
+        assert_eq!(
+            found(
+                "arrivals: [ { constant: 1/s, for: 1s }, { constant: 1/s, for: 1s, sessions: { a: 5 } }, { hold: 1s } ]"
+            ),
+            ["session a: 2 instructions, weight 1 or 5", "session b: 1 instruction, weight 3"]
+        );
+        assert_eq!(
+            found(
+                "populations:\n  x: { session: a, arrivals: [ { users: 2, for: 1s } ] }\n  \
+                 y: { sessions: { a: 1, b: 2 }, arrivals: [ { users: 2, for: 1s } ] }\n"
+            ),
+            [
+                "session a (x): 2 instructions",
+                "session a (y): 2 instructions, weight 1",
+                "session b: 1 instruction, weight 2"
+            ]
+        );
+    }
+
+    #[test]
+    fn rows_metrics_and_included_files_are_listed() {
+        let text = format!(
+            "{SESSIONS}include: [ more.yaml ]\narrivals: [ {{ users: 2, iterations: 7, for: 1m }} ]\n"
+        );
+        assert_eq!(
+            lines(&text, &["a.yaml", "phase", "data", "includes", "metrics"]),
+            [
+                "a.yaml is valid: \"a\", 2 users in 1 min at most",
+                "phase users: 1 min, 2 users, 7 sessions in all",
+                "data people: 2 rows, each used once, then users leave",
+                "includes: more.yaml",
+                "metrics: orders (counter)",
+            ]
+        );
+    }
 
     #[test]
     fn a_population_of_single_users_has_no_number_of_sessions() {
