@@ -55,3 +55,32 @@ fn a_threshold_ends_a_hopeless_run() {
 fn it_ends_the_workers_of_a_run() {
     ends_within_seconds(&["--workers", "2"]);
 }
+
+/// Users come fifty times a second, and are to come less than 120 times.
+const COUNTED: &str = r"
+name: counted
+target: market
+metrics: { visits: { kind: counter, unit: users } }
+sessions: { visitor: [ { get: /v1/nothing }, { measure: 1, as: visits } ] }
+arrivals: [ { constant: 50/s, for: 10m } ]
+thresholds: [ { abort: sum(visits) < 120 users } ]
+";
+
+#[test]
+fn a_metric_ends_a_run_over_all_workers() {
+    for args in [&[][..], &["--workers", "2"]] {
+        let space = Space::new();
+        let ended = Ended::of(&mut space.run_text(COUNTED, args)).with(1);
+        ended.stdout_contains("sum(visits) < 120 users did not hold, it was 1");
+        let run = space.only();
+        assert_eq!(run.info().status, RunStatus::Aborted);
+        let events = run.events().unwrap();
+        let aborted = events.iter().find(|event| matches!(event.what, EventKind::Aborted { .. }));
+        // 100 after two seconds; a busy machine may be late.
+        let at_ns = aborted.unwrap().at_ns;
+        assert!((3 * S..=5 * S).contains(&at_ns), "{at_ns}");
+        let metrics = space.summary().metrics;
+        assert!(metrics[0].sum.unwrap() >= 120.0, "{metrics:?}");
+        assert_eq!(space.summary().verdict, Verdict::Failed);
+    }
+}
