@@ -27,6 +27,7 @@ mod fleet;
 mod grpc;
 mod hostile;
 mod http2;
+mod k6;
 mod kill;
 mod lab;
 mod market;

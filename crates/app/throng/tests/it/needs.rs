@@ -4,6 +4,8 @@
 mod signed;
 mod together;
 
+pub(crate) use signed::one_time_passwords;
+
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -17,15 +19,17 @@ use crate::support::{Ended, Space, root, server};
 type Answered = Arc<Mutex<BTreeMap<String, u64>>>;
 
 /// A request as the application reads it.
-struct Request {
-    method: String,
-    path: String,
-    headers: BTreeMap<String, String>,
-    body: Vec<u8>,
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    /// With its query.
+    pub(crate) path: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Request {
-    fn read(stream: &mut TcpStream) -> io::Result<Request> {
+    pub(crate) fn read(stream: &mut impl Read) -> io::Result<Request> {
         let mut head = Vec::new();
         let mut byte = [0];
         while !head.ends_with(b"\r\n\r\n") {
@@ -48,16 +52,16 @@ impl Request {
         Ok(Request { method, path, headers, body })
     }
 
-    fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
     /// A field of a form.
-    fn field(&self, name: &str) -> String {
+    pub(crate) fn field(&self, name: &str) -> String {
         let text = self.text();
         let found = text.split('&').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
         found.unwrap_or_default().replace("%20", " ").replace("%26", "&")
@@ -65,9 +69,9 @@ impl Request {
 }
 
 /// Status, header lines and body.
-type Answer = (u16, String, Vec<u8>);
+pub(crate) type Answer = (u16, String, Vec<u8>);
 
-fn json(status: u16, text: &str) -> Answer {
+pub(crate) fn json(status: u16, text: &str) -> Answer {
     (status, "content-type: application/json\r\n".to_owned(), text.into())
 }
 
@@ -193,7 +197,7 @@ fn stored_gzip(text: &[u8]) -> Vec<u8> {
 }
 
 /// Checked by OpenSSL, which is not ours.
-fn hmac_sha256(key: &str, text: &str) -> String {
+pub(crate) fn hmac_sha256(key: &str, text: &str) -> String {
     let mut command = std::process::Command::new("openssl");
     command.args(["dgst", "-sha256", "-hmac", key, "-binary"]);
     command.stdin(std::process::Stdio::piped());

@@ -93,12 +93,16 @@ fn keyed(hash: &str, key: &[u8], bytes: &[u8]) -> Vec<u8> {
 
 /// A one-time password of this half minute, or of the one before.
 pub(super) fn code(request: &Request) -> Answer {
-    let now_s = machine::clock::unix_ns() / 1_000_000_000;
-    let sent = request.field("code");
-    match (0..2).any(|before| password(now_s / 30 - before) == sent) {
+    match one_time_passwords().contains(&request.field("code")) {
         true => json(200, "{}"),
         false => refused("a wrong code"),
     }
+}
+
+/// Those of this half minute and of the one before.
+pub(crate) fn one_time_passwords() -> [String; 2] {
+    let half_minute = machine::clock::unix_ns() / 30_000_000_000;
+    [half_minute, half_minute - 1].map(password)
 }
 
 /// RFC 6238 §4 and RFC 4226 §5.3, with the secret of the former's appendix B.
