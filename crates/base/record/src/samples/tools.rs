@@ -5,6 +5,7 @@
 
 mod benchmarks;
 mod gatling;
+mod gatling_binary;
 mod hdr;
 mod jmeter;
 mod jmeter_xml;
@@ -26,14 +27,14 @@ pub use recognise::is_results;
 /// If the content has no form that is known, one that has no operations, or is not as its form says; the first fault
 /// ends it.
 pub fn read(bytes: &[u8], options: &ReadOptions) -> Result<ToolResults, ResultsError> {
-    let form = match recognise(bytes) {
-        None => return Err(ResultsError::Unknown),
-        Some(RecognisedContent::Summary(summary)) => return Err(summary.refusal()),
-        Some(RecognisedContent::Results(form)) => form,
+    let recognised = recognise(bytes).ok_or(ResultsError::Unknown)?;
+    let results = match recognised {
+        RecognisedContent::Summary(summary) => return Err(summary.refusal()),
+        RecognisedContent::BinaryLog => gatling_binary::read(bytes, options)?,
+        RecognisedContent::Results(form) => read_form(form, text(bytes)?, options)?,
     };
-    let text = text(bytes)?;
-    let results = read_form(form, text, options)?;
-    match options.unit.is_some() && form != Form::Hdr {
+    let states_unit = recognised != RecognisedContent::Results(Form::Hdr);
+    match options.unit.is_some() && states_unit {
         true => Err(ResultsError::Unit { tool: results.tool }),
         false => Ok(results),
     }

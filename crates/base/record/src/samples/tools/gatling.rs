@@ -1,4 +1,4 @@
-//! The text log of Gatling 3 (`simulation.log` before 3.12): records of fields between tabs. Up to 3.3 a request has the
+//! The text log of Gatling 3 (`simulation.log` before 3.13): records of fields between tabs. Up to 3.3 a request has the
 //! number of its user before its groups.
 //!
 //! ```text
@@ -67,7 +67,7 @@ fn request(line: usize, fields: &[&str], builder: &mut Builder) -> Result<(), Ba
 }
 
 /// The end that a message stands for: a check that did not hold on an answer, or an exception.
-fn failure(message: &str) -> End<'_> {
+pub(super) fn failure(message: &str) -> End<'_> {
     if let Some(check) = message.strip_prefix("status.find") {
         let found = check.rsplit_once(FOUND_STATUS).map(|(_, found)| found);
         let digits = found.map(|found| found.trim_end_matches(|c: char| !c.is_ascii_digit()));

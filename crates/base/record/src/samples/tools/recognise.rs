@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::gatling_binary;
 use super::summaries::Summary;
 use crate::samples::moment::moment;
 use crate::samples::records::Records;
@@ -34,8 +35,10 @@ pub(super) enum Form {
 /// A content whose form is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecognisedContent {
-    /// It can be read.
+    /// It is text that can be read.
     Results(Form),
+    /// Gatling's binary log.
+    BinaryLog,
     /// It has figures of operations only, or cannot be read here.
     Summary(Summary),
 }
@@ -48,6 +51,9 @@ pub fn is_results(head: &[u8]) -> bool {
 /// The form of a content.
 pub(super) fn recognise(bytes: &[u8]) -> Option<RecognisedContent> {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
+    if gatling_binary::is_log(head) {
+        return Some(RecognisedContent::BinaryLog);
+    }
     if let Some(summary) = Summary::of_bytes(head) {
         return Some(RecognisedContent::Summary(summary));
     }

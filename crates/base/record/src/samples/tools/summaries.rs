@@ -117,11 +117,6 @@ const BY_TEXTS: &[(&[&str], Summary)] = &[
     ),
 ];
 
-const GATLING: Summary = Summary {
-    tool: "Gatling, binary log",
-    lacks: "the log of Gatling 3.12 and later is binary, and is not read",
-    instead: "convert it to JMeter's CSV, or use a version before that, whose log is text",
-};
 const VEGETA: Summary = Summary {
     tool: "vegeta, binary results",
     lacks: "they are in Go's own encoding",
@@ -136,10 +131,6 @@ impl Summary {
         let is_binary = begin.contains(&0) || begin.contains(&0xff);
         if !is_binary {
             return None;
-        }
-        // The header of the run, and the length and text of the version.
-        if begin.starts_with(&[0, 0, 0, 0]) && has(b"3.1") {
-            return Some(GATLING);
         }
         let is_vegeta =
             [&b"Attack"[..], b"Seq", b"Code", b"Timestamp", b"Latency"].into_iter().all(has);
@@ -189,7 +180,6 @@ mod tests {
             (b"\nSummary:\n  Total:\t1 secs\n  Requests/sec:\t5\n", "hey"),
             (b"This is ApacheBench, Version 2.3\n", "ab"),
             (b"Type,Name,Request Count,Failure Count,Median Response Time\n", "Locust"),
-            (b"\0\0\0\0\x063.12.0\0", "Gatling"),
             (b"\xff\x81\x03\x01\x01\x06Result Attack Seq Code Timestamp Latency", "vegeta"),
         ] {
             let options = crate::samples::ReadOptions::default();
