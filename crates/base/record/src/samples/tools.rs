@@ -4,8 +4,10 @@
 //! [`ToolResults::absent`]; a form that has no operations, but figures of them, is refused with what it lacks.
 
 mod benchmarks;
+mod fortio;
 mod gatling;
 mod gatling_binary;
+mod ghz;
 mod hdr;
 mod jmeter;
 mod jmeter_xml;
@@ -52,6 +54,9 @@ fn read_form(form: Form, text: &str, options: &ReadOptions) -> Result<ToolResult
         Form::HeyCsv => lines::read_hey(text, options),
         Form::OhaCsv => lines::read_oha(text, options),
         Form::H2loadLog => lines::read_h2load(text, options),
+        Form::Tsung => lines::read_tsung(text, options),
+        Form::Fortio => fortio::read(text, options),
+        Form::Ghz => ghz::read(text, options),
         Form::Criterion => benchmarks::read_criterion(text, options),
         Form::GoogleBenchmark => benchmarks::read_google(text, options),
         Form::PytestBenchmark => benchmarks::read_pytest(text, options),

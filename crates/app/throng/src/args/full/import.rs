@@ -8,9 +8,9 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 pub(crate) struct ImportArgs {
     /// A file that becomes a scenario (a recording of a browser, commands of curl, a collection of Postman, an export of
     /// Insomnia, requests of Bruno, a description in OpenAPI, a test plan of JMeter, a Tsung file); a directory of
-    /// published results; results of JMeter, k6, Gatling, Locust, vegeta, hey, oha, h2load, criterion, Google benchmark,
-    /// pytest-benchmark or HdrHistogram; or, with --measure and --unit, files of numbers that another tool measured. -
-    /// for standard input
+    /// published results; results of JMeter, k6, Gatling, Locust, vegeta, hey, oha, h2load, fortio, ghz, Tsung, criterion,
+    /// Google benchmark, pytest-benchmark or HdrHistogram; or, with --measure and --unit, files of numbers that another
+    /// tool measured. - for standard input
     #[arg(value_name = "FILE|DIR", required = true)]
     pub(crate) what: Vec<String>,
     #[command(flatten)]

@@ -1,11 +1,11 @@
-//! Files with a line for each request and its status: those of hey, oha and h2load. None of them names requests, or says
-//! which failed: a status beyond 200 to 399 is a failure.
+//! Files with a line for each request and its status: those of hey, oha, h2load and Tsung. None of them says which requests
+//! failed: a status beyond 200 to 399 is a failure.
 
 use crate::samples::number::Unit;
 use crate::samples::records::{Record, Records};
 use crate::samples::results::{
     BadLine, Builder, ENDS, End, FoundOperation, REQUEST, ReadOptions, ResultsError, ToolResults,
-    number_or_zero, time_ns,
+    number_or_zero, time_ns, without_query,
 };
 
 /// The sentence for files that list answers only.
@@ -118,5 +118,51 @@ pub(super) fn read_h2load(text: &str, options: &ReadOptions) -> Result<ToolResul
         };
         builder.push(line, &found)?;
     }
+    builder.finish(true)
+}
+
+/// The columns of Tsung's log before and behind a URL, which may hold the separator.
+const TSUNG_BEFORE: usize = 5;
+const TSUNG_BEHIND: usize = 7;
+
+/// Reads what Tsung writes with `dumptraffic="protocol"` (`tsung.dump`): the end in seconds since 1970, process, user,
+/// method, host, URL, status, bytes, milliseconds, transaction, match, error and tag.
+pub(super) fn read_tsung(text: &str, options: &ReadOptions) -> Result<ToolResults, ResultsError> {
+    let mut builder = Builder::new("Tsung, log", options);
+    for (number, text) in text.lines().enumerate() {
+        let line = number + 1;
+        if text.is_empty() || text.starts_with('#') {
+            continue;
+        }
+        let fields: Vec<&str> = text.split(';').collect();
+        if fields.len() <= TSUNG_BEFORE + TSUNG_BEHIND {
+            let problem = "the line has less than Tsung's 13 fields; complete or remove it";
+            return Err(BadLine::new(line, problem).into());
+        }
+        let (before, rest) = fields.split_at(TSUNG_BEFORE);
+        let (url, behind) = rest.split_at(rest.len() - TSUNG_BEHIND);
+        let duration_ns = time_ns(line, "duration", behind[2], Unit::Ms)?;
+        let end_ns = time_ns(line, "date", before[0], Unit::S)?;
+        let start_ns = end_ns
+            .checked_sub(duration_ns)
+            .ok_or_else(|| BadLine::new(line, "the duration is longer than the time since 1970"))?;
+        let end = match (behind[0].parse(), behind[5]) {
+            (Ok(status), "") => End::of_status(status),
+            (Ok(status), error) => End::check(status, error),
+            (Err(_), _) => End::unanswered(behind[0]),
+        };
+        let url = url.join(";");
+        let name = format!("{} {}", before[3].to_ascii_uppercase(), without_query(&url));
+        let found = FoundOperation {
+            measure: builder.measure(line, &name, REQUEST)?,
+            start_ns,
+            time_ns: duration_ns,
+            end,
+            bytes_out: 0,
+            bytes_in: number_or_zero(behind[1]),
+        };
+        builder.push(line, &found)?;
+    }
+    builder.lacks(NO_ERRORS);
     builder.finish(true)
 }

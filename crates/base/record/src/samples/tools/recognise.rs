@@ -25,6 +25,9 @@ pub(super) enum Form {
     HeyCsv,
     OhaCsv,
     H2loadLog,
+    Tsung,
+    Fortio,
+    Ghz,
     Criterion,
     GoogleBenchmark,
     PytestBenchmark,
@@ -72,6 +75,8 @@ pub(super) fn recognise(bytes: &[u8]) -> Option<RecognisedContent> {
         Some(Form::Hdr)
     } else if is_gatling(begin) {
         Some(Form::Gatling)
+    } else if begin.starts_with("#date;pid;id;") {
+        Some(Form::Tsung)
     } else {
         table(text)
     };
@@ -94,6 +99,10 @@ fn json(text: &str) -> Option<RecognisedContent> {
         Some(Form::K6Json)
     } else if has(&["attack", "code", "timestamp", "latency"]) {
         Some(Form::VegetaJson)
+    } else if has(&["latency", "timestamp", "thread", "iter", "ok"]) {
+        Some(Form::Fortio)
+    } else if has(&["rps", "statusCodeDistribution", "latencyDistribution"]) {
+        Some(Form::Ghz)
     } else if has(&["context", "benchmarks"]) {
         Some(Form::GoogleBenchmark)
     } else if has(&["machine_info", "commit_info"]) {

@@ -43,7 +43,7 @@ const BY_KEYS: &[(&[&str], Summary)] = &[
         Summary {
             tool: "fortio, report in JSON",
             lacks: "it has a few wide buckets of all requests together, and not the time of any",
-            instead: "fortio writes each request with -access-log-file, which is not read",
+            instead: "let fortio write each request with -access-log-file FILE",
         },
     ),
     (

@@ -184,6 +184,52 @@ fn gatlings_log_has_users_before_3_4() {
 }
 
 #[test]
+fn fortio_has_a_line_for_each_request() {
+    let log = "{\"latency\":0.002130,\"timestamp\":1675412206263000001,\"thread\":0,\"iter\":0,\"ok\":true,\"details\":\"200\"}\n\
+        {\"latency\":0.001000,\"timestamp\":1675412206500000000,\"thread\":1,\"iter\":0,\"ok\":false,\"details\":\"503\"}\n\
+        {\"latency\":0.5,\"timestamp\":1675412206600000000,\"thread\":1,\"iter\":1,\"ok\":false,\"details\":\"connection refused\"}\n";
+    let expected = [
+        "1675412206263000001 2130000 ok 200 - request",
+        "1675412206500000000 1000000 status 503 503 request",
+        "1675412206600000000 500000000 refused 0 connection refused request",
+    ];
+    assert_eq!(shown(log), expected);
+    let back = log.replace("0.002130", "-1");
+    assert_eq!(refused(&back), "line 1: latency is no time of at most a day");
+}
+
+#[test]
+fn ghz_says_when_calls_ended() {
+    let report = "{\"count\":3,\"options\":{\"call\":\"a.B.C\"},\"rps\":9.5,\"statusCodeDistribution\":{\"OK\":2},\
+        \"latencyDistribution\":[],\"details\":[\
+        {\"timestamp\":\"2023-02-03T08:16:46.264Z\",\"latency\":1000000,\"error\":\"\",\"status\":\"OK\"},\
+        {\"timestamp\":\"2023-02-03T09:16:47+01:00\",\"latency\":5,\"error\":\"rpc error: code = NotFound\",\"status\":\"NotFound\"}]}";
+    let expected = [
+        "1675412206263000000 1000000 ok 0 - a.B.C",
+        "1675412206999999995 5 check 0 NotFound a.B.C",
+    ];
+    assert_eq!(shown(report), expected);
+    let lacks = read_text(report).unwrap().absent;
+    assert_eq!(lacks, ["1 calls of which ghz kept the number alone"]);
+}
+
+#[test]
+fn tsung_says_when_requests_ended() {
+    let dump = "#date;pid;id;http method;host;URL;HTTP status;size;duration;transaction;match;error;tag\n\
+        1675412206.263;<0.112.0>;11;get;127.0.0.1;/a?x=1;b;200;91;13.5;tr_login;match;;tag\n\
+        1675412206.5;<0.112.0>;12;post;127.0.0.1;/b;503;0;1;;;;\n\
+        1675412206.6;<0.112.0>;12;post;127.0.0.1;/b;error_no_http_status;0;1;;;;\n";
+    let expected = [
+        "1675412206249500000 13500000 ok 200 - GET /a",
+        "1675412206499000000 1000000 status 503 503 POST /b",
+        "1675412206599000000 1000000 other 0 error_no_http_status POST /b",
+    ];
+    assert_eq!(shown(dump), expected);
+    let cut = dump.replace(";;;;\n", "\n");
+    assert!(refused(&cut).starts_with("line 3: the line has less than Tsung's 13 fields"));
+}
+
+#[test]
 fn vegeta_has_json_and_csv_without_names() {
     let json = "{\"attack\":\"a\",\"seq\":0,\"code\":200,\"timestamp\":\"2023-02-03T08:16:46.263000001Z\",\
         \"latency\":213000001,\"bytes_out\":3,\"bytes_in\":500,\"error\":\"\",\"body\":\"eA==\",\"method\":\"GET\",\
@@ -377,7 +423,7 @@ mod mutated {
 
     use super::*;
 
-    const FORMS: [&str; 9] = [
+    const FORMS: [&str; 12] = [
         JMETER,
         "<testResults>\n<sample t=\"1\" ts=\"2\" s=\"true\" lb=\"a\" rc=\"200\"><httpSample t=\"1\" lb=\"&amp;\"/></sample>",
         "{\"metric\":\"http_req_duration\",\"type\":\"Point\",\"data\":{\"time\":\"2023-02-03T08:16:47Z\",\"value\":5,\
@@ -386,6 +432,10 @@ mod mutated {
         "RUN\ta\tb\t1675412206000\t \t3.9.5\nREQUEST\tg\tadd\t1675412206263\t1675412206476\tOK\t \n",
         "1675412206263000001,200,213000001,3,500,,eA==,a,0,GET,http://x/a,WA==\n",
         "group,function,value,sample_measured_value,unit,iteration_count\nalgo,f,,5332271.0,ns,4\n",
+        "{\"latency\":0.002,\"timestamp\":1675412206263000001,\"thread\":0,\"iter\":0,\"ok\":true,\"details\":\"200\"}\n",
+        "{\"count\":1,\"rps\":1,\"statusCodeDistribution\":{},\"latencyDistribution\":[],\"details\":[{\"timestamp\":\
+         \"2023-02-03T08:16:46Z\",\"latency\":5,\"status\":\"OK\"}]}",
+        "#date;pid;id;http method\n1675412206.5;<0.1.0>;12;post;127.0.0.1;/b;503;0;1;;;;\n",
         "[{\"name\":\"a\",\"num_requests\":4,\"num_failures\":0,\"response_times\":{\"12\":3}}]",
         "#[Histogram log format version 1.3]\n#[BaseTime: 1.5 (x)]\n0.127,1.007,2.769,HISTFAAAAEV42pNpmSzMwMCgyAABTBDKT4GBgdnNYMcCBvsPEBEJISEuATEZMQ4uASkhIR4nrxg9v2lMaxhvMekILGZkKmcCAEf2CsI=\n",
     ];
