@@ -160,6 +160,11 @@ impl Importer<'_> {
         for (node, _) in children(below).filter(|(node, _)| !is_group(kind(*node))) {
             self.element(node, None, &scope, &mut plan_rounds, &mut Vec::new());
         }
+        for (node, _) in children(tree).filter(|(node, _)| kind(*node) != "TestPlan") {
+            let message =
+                format!("`{}` stands beside the test plan: it is not run", properties::label(node));
+            self.diagnostics.ignored(opening(node), message);
+        }
         self.finish(name, groups, setup, teardown)
     }
 
@@ -238,6 +243,10 @@ impl Importer<'_> {
         let one_end = groups::have_one_end(&loads);
         let arrivals = groups::arrivals(&loads, one_end);
         let first = self.first_values();
+        if let Some(at) = self.variables.unread() {
+            let message = "variables that no step reads are left out";
+            self.diagnostics.differs("unread", at, message);
+        }
         let mut sessions = Map::new(0..0);
         for (group, (name, load)) in groups.into_iter().zip(&loads) {
             let Group { node, rounds, steps, once, .. } = group;

@@ -24,6 +24,7 @@ mod template;
 pub mod tsung;
 mod writer;
 mod xml;
+mod xpath;
 
 use std::ops::Range;
 

@@ -12,6 +12,7 @@ use super::functions::{Form, Part, parts};
 use super::properties::{flag, items, kind, label, opening, place, text};
 use crate::template::{literal, quoted};
 use crate::writer::{Item, Line, Map, scalar};
+use crate::xpath;
 
 /// Paths that name one place.
 static SINGLE: LazyLock<Regex> = LazyLock::new(|| {
@@ -76,10 +77,12 @@ impl<'d, 'i: 'd> Importer<'_> {
                 "RegexExtractor" => self.regex_extractor(node, &mut results),
                 "BoundaryExtractor" => self.boundary_extractor(node, &mut results),
                 "HtmlExtractor" => self.html_extractor(node, &mut results),
+                "XPathExtractor" | "XPath2Extractor" => self.xpath_extractor(node, &mut results),
                 "JSONPostProcessor" => self.json_extractor(node, &mut results),
                 "JMESPathExtractor" => self.jmespath_extractor(node, &mut results),
                 "ResponseAssertion" => self.response_assertion(node, &mut results),
                 "JSONPathAssertion" => self.json_assertion(node, &mut results),
+                "XPathAssertion" => self.xpath_assertion(node, &mut results),
                 _ => self.duration_assertion(node, &mut results),
             }
         }
@@ -221,6 +224,59 @@ impl<'d, 'i: 'd> Importer<'_> {
         self.save_or_default(node, name, default, source, results);
     }
 
+    /// What a path finds, as the source of a variable.
+    fn xpath(&mut self, path: &str, at: Range<usize>) -> Option<Map> {
+        let Some(found) = xpath::found(path) else {
+            let message = format!("`{path}`: a selector of CSS cannot say this");
+            let hint = "write `save` with `css` or `regex`";
+            self.diagnostics.lost(at, message).hint(hint);
+            return None;
+        };
+        let message =
+            "paths of XPath become selectors of CSS, and responses are read as pages of HTML";
+        self.diagnostics.differs("xpath", at.clone(), message);
+        let mut source = Map::single(at, "css", Item::Text(literal(&found.selector)));
+        if let Some(attribute) = found.attribute {
+            source.put("attr", Item::Text(attribute));
+        }
+        Some(source)
+    }
+
+    fn xpath_extractor(&mut self, node: Node<'d, 'i>, results: &mut Results) {
+        let property = match kind(node) {
+            "XPath2Extractor" => "XPathExtractor2",
+            _ => "XPathExtractor",
+        };
+        let name = text(node, &format!("{property}.refname")).trim();
+        let number = format!("{property}.matchNumber");
+        let is_all = text(node, &number).trim() == "-1";
+        let query = format!("{property}.xpathQuery");
+        let is_known = is_all || self.first_match(node, &number);
+        let source = self.xpath(text(node, &query), place(node, &query)).filter(|_| is_known);
+        let Some(mut source) = source else {
+            self.variables.of_user(name);
+            return;
+        };
+        if is_all {
+            source.put("all", Item::Bare("true".to_owned()));
+            self.lists.push(name.to_owned());
+        }
+        let default = text(node, &format!("{property}.default"));
+        let default = if is_all && default.is_empty() { "[]" } else { default };
+        self.save_or_default(node, name, default, source, results);
+    }
+
+    fn xpath_assertion(&mut self, node: Node<'d, 'i>, results: &mut Results) {
+        let path = text(node, "XPath.xpath");
+        let Some(source) = self.xpath(path, place(node, "XPath.xpath")) else {
+            return;
+        };
+        let source = source.with("default", Item::Bare("null".to_owned()));
+        let name = self.saved(&format!("xpath {path}"), "found", Item::Map(source), results);
+        let sign = if flag(node, "XPath.negate") { "==" } else { "!=" };
+        results.checks.push(format!("{name} {sign} null"));
+    }
+
     fn json_extractor(&mut self, node: Node<'d, 'i>, results: &mut Results) {
         let names: Vec<&str> = text(node, "JSONPostProcessor.referenceNames").split(';').collect();
         let paths: Vec<&str> = text(node, "JSONPostProcessor.jsonPathExprs").split(';').collect();
@@ -328,6 +384,10 @@ impl<'d, 'i: 'd> Importer<'_> {
                 results.statuses.extend(codes.map(str::to_owned));
                 return;
             }
+        }
+        // A status of 400 or above is no failure then.
+        if flag(node, "Assertion.assume_success") && results.statuses.is_empty() {
+            results.statuses.push("100..599".to_owned());
         }
         let mut conditions = Vec::new();
         for (wanted, at) in &texts {

@@ -51,6 +51,9 @@ const OF_SCOPE: &[&str] = &[
     "ResponseAssertion",
     "SyncTimer",
     "UniformRandomTimer",
+    "XPath2Extractor",
+    "XPathAssertion",
+    "XPathExtractor",
 ];
 
 /// A list of steps under a key.
@@ -110,6 +113,29 @@ impl<'d, 'i: 'd> Importer<'_> {
         if self.sampler(node, below, scope, rounds, steps) {
             return;
         }
+        let at = opening(node);
+        let name = kind(node);
+        let is_controller = name.ends_with("Controller") || name == "InterleaveControl";
+        let is_sampler = |node: Node<'_, '_>| {
+            kind(node).contains("Sampler")
+                || matches!(kind(node), "TestAction" | "ModuleController")
+        };
+        if is_controller && !below.is_some_and(|tree| tree.descendants().any(is_sampler)) {
+            let message = "controllers without samplers send nothing";
+            self.diagnostics.differs("no-samplers", at, message);
+        }
+        self.other_element(node, below, scope, rounds, steps);
+    }
+
+    /// An element that is no sampler.
+    fn other_element(
+        &mut self,
+        node: Node<'d, 'i>,
+        below: Option<Node<'d, 'i>>,
+        scope: &Scope<'d, 'i>,
+        rounds: &mut Rounds,
+        steps: &mut Vec<Map>,
+    ) {
         let at = opening(node);
         let name = kind(node);
         match name {
@@ -201,11 +227,9 @@ impl<'d, 'i: 'd> Importer<'_> {
                 let hint = "copy them here in JMeter, and import the plan again";
                 self.diagnostics.lost(at, message).hint(hint);
             }
-            "TestAction" => self.action(node, steps),
-            "TestFragmentController" => {}
-            "DebugSampler" => {
-                let message = "a debug sampler sends nothing".to_owned();
-                self.diagnostics.ignored(at, message);
+            "TestFragmentController" => {
+                let message = "a test fragment is run where it is included, and not by itself";
+                self.diagnostics.differs("fragment", at, message);
             }
             _ if OF_SCOPE.contains(&name) => {}
             _ if LISTENERS.contains(&name) || name.starts_with("kg.apc.jmeter.vizualizers") => {
@@ -367,7 +391,7 @@ impl<'d, 'i: 'd> Importer<'_> {
     }
 
     /// Pauses and ends that a sampler stands for.
-    fn action(&mut self, node: Node<'d, 'i>, steps: &mut Vec<Map>) {
+    pub(super) fn action(&mut self, node: Node<'d, 'i>, steps: &mut Vec<Map>) {
         let at = opening(node);
         match text(node, "ActionProcessor.action").trim() {
             "" | "1" => {

@@ -25,6 +25,16 @@ pub(super) fn children<'d, 'i: 'd>(
     with_tree.filter(|(node, _)| node.attribute("enabled") != Some("false"))
 }
 
+/// Whether neither an element nor one around it is switched off.
+pub(super) fn is_on(node: Node<'_, '_>) -> bool {
+    let is_off = |node: Node<'_, '_>| node.attribute("enabled") == Some("false");
+    node.ancestors().all(|around| {
+        let is_tree = around.tag_name().name() == "hashTree";
+        let head = around.prev_sibling_element().filter(|_| is_tree);
+        !is_off(around) && !head.is_some_and(is_off)
+    })
+}
+
 /// What an element is: its tag; for the general ones its class.
 pub(super) fn kind<'d>(node: Node<'d, '_>) -> &'d str {
     node.tag_name().name()

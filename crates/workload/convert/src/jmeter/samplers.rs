@@ -6,16 +6,26 @@ use roxmltree::Node;
 
 use super::Importer;
 use super::functions::Form;
-use super::properties::{arguments, flag, items, kind, label, opening, place, property, text};
+use super::properties::{
+    arguments, children, flag, items, kind, label, opening, place, property, text,
+};
 use super::scope::{Rounds, Scope};
 use crate::request::{
-    Address, Body, Content, Field, Part, Purpose, Request, percent_decoded, scheme_length,
+    Address, Body, Content, Field, Header, Part, Purpose, Request, percent_decoded, scheme_length,
 };
 use crate::template::{literal, mapped, quoted, url_text, url_value};
 use crate::writer::{Item, Map};
 
 /// Redirects that JMeter follows.
 const REDIRECTS: &str = "20";
+/// Headers that a handshake writes itself (RFC 6455 section 4.1).
+const HANDSHAKE: [&str; 5] = [
+    "connection",
+    "sec-websocket-extensions",
+    "sec-websocket-key",
+    "sec-websocket-version",
+    "upgrade",
+];
 /// The beginning of the names of the WebSocket plugin's elements.
 const WEBSOCKET: &str = "eu.luminis.jmeter.wssampler.";
 
@@ -33,7 +43,9 @@ impl<'d, 'i: 'd> Importer<'_> {
         let is_http = matches!(name, "HTTPSamplerProxy" | "HTTPSampler" | "HTTPSampler2");
         let is_websocket = name.starts_with(WEBSOCKET);
         let is_script = matches!(name, "JSR223Sampler" | "BeanShellSampler");
-        if !is_http && !is_websocket && !is_script {
+        // They send nothing; timers are waited for all the same.
+        let is_silent = matches!(name, "DebugSampler" | "TestAction");
+        if !is_http && !is_websocket && !is_script && !is_silent {
             return false;
         }
         let scope = match tree {
@@ -47,8 +59,17 @@ impl<'d, 'i: 'd> Importer<'_> {
             self.scripts.extend(lines);
         } else if is_http {
             self.http(node, &scope, steps);
+        } else if name == "TestAction" {
+            self.action(node, steps);
+        } else if is_silent {
+            let message = "a debug sampler sends nothing".to_owned();
+            self.diagnostics.ignored(opening(node), message);
         } else {
             self.websocket(node, &name[WEBSOCKET.len()..], &scope, steps);
+        }
+        // What applies to the sampler was read with its scope; the rest is named.
+        for (inner, below) in tree.into_iter().flat_map(children) {
+            self.element(inner, below, &scope, rounds, &mut Vec::new());
         }
         true
     }
@@ -61,10 +82,18 @@ impl<'d, 'i: 'd> Importer<'_> {
             method => self.filled(method, 0),
         };
         let has_query = matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS" | "DELETE" | "TRACE");
-        let list = arguments(node, "HTTPsampler.Arguments");
+        let mut list = arguments(node, "HTTPsampler.Arguments");
         let is_raw = flag(node, "HTTPSampler.postBodyRaw")
             || !list.is_empty() && list.iter().all(|one| text(*one, "Argument.name").is_empty());
-        let mut address = self.address(node, scope);
+        if !is_raw {
+            list.extend(&scope.arguments);
+        } else if let Some(first) = scope.arguments.first() {
+            let message = "parameters of all requests are not added to a body that is text";
+            self.diagnostics.differs("default-parameters", opening(*first), message);
+        }
+        let Some(mut address) = self.address(node, scope) else {
+            return;
+        };
         let mut body = Body::None;
         if is_raw {
             let texts = list.iter().map(|one| text(*one, "Argument.value"));
@@ -110,6 +139,14 @@ impl<'d, 'i: 'd> Importer<'_> {
         }
         self.embedded(node);
         more.extend(results.keys());
+        let mut headers = scope.headers.clone();
+        let has_connection =
+            headers.iter().any(|header| header.name.eq_ignore_ascii_case("connection"));
+        if text(node, "HTTPSampler.use_keepalive") == "false" && !has_connection {
+            let name = "connection".to_owned();
+            let at = place(node, "HTTPSampler.use_keepalive");
+            headers.push(Header { name, value: "close".to_owned(), at });
+        }
         let name = label(node);
         let target = self.target.get_or_insert_with(|| address.origin.clone()).clone();
         let request = Request {
@@ -118,7 +155,7 @@ impl<'d, 'i: 'd> Importer<'_> {
             purpose: Purpose::Response,
             url: address.url(&target),
             name: (!name.is_empty()).then_some(name),
-            headers: scope.headers.clone(),
+            headers,
             cookies: scope.cookies.clone(),
             body,
             more,
@@ -218,8 +255,8 @@ impl<'d, 'i: 'd> Importer<'_> {
         }
     }
 
-    /// Where a request goes: its own properties, else the defaults.
-    fn address(&mut self, node: Node<'d, 'i>, scope: &Scope<'d, 'i>) -> Address {
+    /// Where a request goes: its own properties, else the defaults; `None`: nowhere, which is reported.
+    fn address(&mut self, node: Node<'d, 'i>, scope: &Scope<'d, 'i>) -> Option<Address> {
         let own = |name: &str, default: &String| match text(node, name).trim() {
             "" => default.clone(),
             own => own.to_owned(),
@@ -233,7 +270,7 @@ impl<'d, 'i: 'd> Importer<'_> {
         let path = self.filled_front(&path);
         if scheme_length(&path) > 0 {
             let template = self.template(&path, Form::Raw, &at);
-            return Address::parse(&template, "http");
+            return Some(Address::parse(&template, "http"));
         }
         let path = match path.starts_with('/') {
             true => path,
@@ -254,7 +291,7 @@ impl<'d, 'i: 'd> Importer<'_> {
         }
     }
 
-    /// An address of its parts; a host that is not known comes from the environment.
+    /// An address of its parts; a host that is not known comes from the environment. `None`: there is no host.
     fn located(
         &mut self,
         protocol: &str,
@@ -262,7 +299,7 @@ impl<'d, 'i: 'd> Importer<'_> {
         port: &str,
         path: &str,
         at: &Range<usize>,
-    ) -> Address {
+    ) -> Option<Address> {
         let protocol = match self.filled(protocol, 0).trim().to_ascii_lowercase() {
             protocol if protocol.is_empty() || protocol.contains('$') => "http".to_owned(),
             protocol => protocol,
@@ -272,7 +309,8 @@ impl<'d, 'i: 'd> Importer<'_> {
         if domain.is_empty() {
             let message = "this request has no host".to_owned();
             let hint = "write the server's name in the sampler, or in HTTP Request Defaults";
-            self.diagnostics.error("bad-url", at.clone(), message).hint(hint);
+            self.diagnostics.lost(at.clone(), message).hint(hint);
+            return None;
         }
         let port = match port.parse::<u16>() {
             Ok(port) => format!(":{port}"),
@@ -286,7 +324,7 @@ impl<'d, 'i: 'd> Importer<'_> {
         };
         let domain = self.template(&domain, Form::Plain, at);
         let domain = &domain[scheme_length(&domain)..];
-        Address::parse(&format!("{protocol}://{domain}{port}{path}"), "http")
+        Some(Address::parse(&format!("{protocol}://{domain}{port}{path}"), "http"))
     }
 
     fn websocket(
@@ -307,7 +345,9 @@ impl<'d, 'i: 'd> Importer<'_> {
             let path = self.template(&path, Form::Raw, &at);
             let server = text(node, "server").to_owned();
             let port = text(node, "port").to_owned();
-            let address = self.located(scheme, &server, &port, &path, &at);
+            let Some(address) = self.located(scheme, &server, &port, &path, &at) else {
+                return;
+            };
             let target = self.target.get_or_insert_with(|| address.origin.clone()).clone();
             let mut step = Map::single(at.clone(), "ws", Item::Text(address.url(&target)));
             step.comments = self.comments(scope);
@@ -315,6 +355,11 @@ impl<'d, 'i: 'd> Importer<'_> {
             let mut headers = Map::new(at.clone());
             for header in &scope.headers {
                 let name = header.name.trim().to_ascii_lowercase();
+                if HANDSHAKE.contains(&name.as_str()) {
+                    let message = "a WebSocket's handshake writes its own headers";
+                    self.diagnostics.differs("handshake", header.at.clone(), message);
+                    continue;
+                }
                 let value = self.secrets.header(&name, &header.value, &header.at);
                 if headers.get_mut(&name).is_none() {
                     headers.put(&name, Item::Text(value));

@@ -24,6 +24,8 @@ pub(super) struct Defaults {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope<'d, 'i> {
     pub(super) defaults: Defaults,
+    /// Parameters of all requests, behind their own.
+    pub(super) arguments: Vec<Node<'d, 'i>>,
     pub(super) headers: Vec<Header>,
     pub(super) cookies: Vec<Field>,
     pub(super) auth: Option<Item>,
@@ -95,7 +97,9 @@ impl<'d, 'i: 'd> Importer<'_> {
                 | "SyncTimer" => scope.timers.push(node),
                 "RegexExtractor" | "JSONPostProcessor" | "BoundaryExtractor" | "HtmlExtractor"
                 | "JMESPathExtractor" | "ResponseAssertion" | "JSONPathAssertion"
-                | "DurationAssertion" => scope.after.push(node),
+                | "DurationAssertion" | "XPathExtractor" | "XPath2Extractor" | "XPathAssertion" => {
+                    scope.after.push(node)
+                }
                 "JSR223PreProcessor"
                 | "BeanShellPreProcessor"
                 | "JSR223PostProcessor"
@@ -138,11 +142,7 @@ impl<'d, 'i: 'd> Importer<'_> {
             path: own("HTTPSampler.path", &around.path),
             timeout_ms: own("HTTPSampler.response_timeout", &around.timeout_ms),
         };
-        if !super::properties::arguments(node, "HTTPsampler.Arguments").is_empty() {
-            let message = "parameters of all requests are not carried over".to_owned();
-            let at = place(node, "HTTPsampler.Arguments");
-            self.diagnostics.lost(at, message).hint("write them at the requests");
-        }
+        scope.arguments.extend(super::properties::arguments(node, "HTTPsampler.Arguments"));
         self.embedded(node);
     }
 
@@ -275,7 +275,7 @@ impl<'d, 'i: 'd> Importer<'_> {
         }
         let own = self.variables.of_user(&name);
         if flag(node, "CounterConfig.per_user") {
-            self.variables.declare(&name, &format!("{}", start - step));
+            self.variables.declare(&name, &format!("{}", start - step), at.clone());
             let value = Item::Text(format!("${{{own} + {step}}}"));
             let set = Map::single(at.clone(), &own, value);
             rounds.steps.push(Map::single(at, "set", Item::Map(set)));
@@ -330,6 +330,21 @@ impl<'d, 'i: 'd> Importer<'_> {
 
     /// Resources of pages, which JMeter can fetch by itself.
     pub(super) fn embedded(&mut self, node: Node<'d, 'i>) {
+        for (name, message) in [
+            (
+                "HTTPSampler.implementation",
+                "requests are sent by Throng, whichever client is chosen",
+            ),
+            (
+                "HTTPSampler.connect_timeout",
+                "a time limit for connecting alone is not carried over",
+            ),
+            ("HTTPSampler.proxyHost", "proxies are those of the run: write `options.proxy`"),
+        ] {
+            if !text(node, name).trim().is_empty() {
+                self.diagnostics.differs(name, place(node, name), message);
+            }
+        }
         if flag(node, "HTTPSampler.image_parser") {
             let message = "the resources of pages are not requested".to_owned();
             let hint = "save their addresses and write `parallel`: docs/scenario.md#branches-at-the-same-time";

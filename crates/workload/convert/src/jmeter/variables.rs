@@ -9,7 +9,7 @@ use roxmltree::Node;
 
 use super::Importer;
 use super::functions::{Form, Part, parts};
-use super::properties::{arguments, kind, text};
+use super::properties::{arguments, is_on, kind, opening, text};
 use crate::names::Names;
 use crate::template::literal;
 use crate::writer::{Item, Map};
@@ -19,11 +19,20 @@ static VARS_PUT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("a pattern that is always the same")
 });
 
+/// A variable that the plan declares.
+#[derive(Debug, Clone)]
+struct Declared {
+    value: String,
+    at: Range<usize>,
+}
+
 /// The variables of a test plan.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
-    /// Values that the plan gives them.
-    declared: HashMap<String, String>,
+    /// Values that the plan gives them, and where.
+    declared: HashMap<String, Declared>,
+    /// Those of them that something reads.
+    read: BTreeSet<String>,
     /// Those that some element sets while users run.
     set: BTreeSet<String>,
     names: Names,
@@ -40,11 +49,18 @@ pub(super) struct Variables {
 }
 
 impl Variables {
-    /// Notes a declared variable; the first declaration counts.
-    pub(super) fn declare(&mut self, name: &str, value: &str) {
+    /// Notes a declared variable; the last declaration counts.
+    pub(super) fn declare(&mut self, name: &str, value: &str, at: Range<usize>) {
         if !name.is_empty() {
-            self.declared.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+            let declared = Declared { value: value.to_owned(), at };
+            self.declared.insert(name.to_owned(), declared);
         }
+    }
+
+    /// Where the first variable is declared that nothing reads.
+    pub(super) fn unread(&self) -> Option<Range<usize>> {
+        let unread = self.declared.iter().filter(|(name, _)| !self.read.contains(*name));
+        unread.map(|(_, declared)| declared.at.clone()).min_by_key(|at| at.start)
     }
 
     /// Notes a variable that an element sets.
@@ -55,8 +71,10 @@ impl Variables {
     }
 
     /// The value of a variable that nothing changes.
-    pub(super) fn value(&self, name: &str) -> Option<String> {
-        self.declared.get(name).filter(|_| !self.set.contains(name)).cloned()
+    pub(super) fn value(&mut self, name: &str) -> Option<String> {
+        self.read.insert(name.to_owned());
+        let declared = self.declared.get(name).filter(|_| !self.set.contains(name));
+        declared.map(|declared| declared.value.clone())
     }
 
     /// A parameter for a property of JMeter.
@@ -117,10 +135,12 @@ impl Variables {
 impl Importer<'_> {
     /// The expression for a variable.
     pub(super) fn variable(&mut self, name: &str, at: &Range<usize>) -> String {
+        self.variables.read.insert(name.to_owned());
         if self.variables.set.contains(name) {
             return self.variables.of_user(name);
         }
-        let Some(value) = self.variables.declared.get(name).cloned() else {
+        let declared = self.variables.declared.get(name);
+        let Some(value) = declared.map(|declared| declared.value.clone()) else {
             if self.variables.unknown.insert(name.to_owned()) {
                 let message = format!("no element sets `{name}`: it is read from the environment");
                 self.diagnostics.stand_in(at.clone(), message);
@@ -150,7 +170,8 @@ impl Importer<'_> {
             let Some((own, name)) = next.map(|(own, name)| (own.clone(), name.clone())) else {
                 break;
             };
-            let declared = self.variables.declared.get(&name).cloned().unwrap_or_default();
+            let declared = self.variables.declared.get(&name);
+            let declared = declared.map(|declared| declared.value.clone()).unwrap_or_default();
             let value = self.filled(&declared, 0);
             let value = self.template(&value, Form::Plain, &(0..0));
             let value = self.secrets.named(&name, &value, &(0..0));
@@ -172,7 +193,7 @@ impl Importer<'_> {
 
     /// Notes all variables of a tree before its steps are made.
     pub(super) fn find_variables(&mut self, tree: Node<'_, '_>) {
-        for node in tree.descendants().filter(Node::is_element) {
+        for node in tree.descendants().filter(|node| node.is_element() && is_on(*node)) {
             match kind(node) {
                 "TestPlan" => {
                     for argument in arguments(node, "TestPlan.user_defined_variables") {
@@ -192,6 +213,12 @@ impl Importer<'_> {
                 }
                 "HtmlExtractor" => {
                     self.variables.set_by_element(text(node, "HtmlExtractor.refname").trim());
+                }
+                "XPathExtractor" => {
+                    self.variables.set_by_element(text(node, "XPathExtractor.refname").trim());
+                }
+                "XPath2Extractor" => {
+                    self.variables.set_by_element(text(node, "XPathExtractor2.refname").trim());
                 }
                 "JSONPostProcessor" => {
                     for name in text(node, "JSONPostProcessor.referenceNames").split(';') {
@@ -226,7 +253,7 @@ impl Importer<'_> {
 
     fn declare(&mut self, argument: Node<'_, '_>) {
         let name = text(argument, "Argument.name").trim();
-        self.variables.declare(name, text(argument, "Argument.value"));
+        self.variables.declare(name, text(argument, "Argument.value"), opening(argument));
     }
 }
 

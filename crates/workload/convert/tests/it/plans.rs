@@ -380,6 +380,164 @@ fn websockets_are_spoken() {
     }
 }
 
+/// What stands below a sampler and has no counterpart is not only silent there.
+#[test]
+fn elements_below_samplers_are_named() {
+    let below = "<SizeAssertion testname=\"Size\"/><hashTree/><ResultCollector testname=\"Tree\"/><hashTree/>";
+    let text = plan("", THREADS, &sampler("a", "GET", "/", "", below));
+    let (converted, said) = convert(&text, Leniency::Strict);
+    assert!(converted.is_none() && said.contains("`Size` (SizeAssertion) is not"), "{said}");
+    let (converted, said) = convert(&text, Leniency::Lenient);
+    assert!(converted.is_some() && said.contains("listeners are not needed"), "{said}");
+}
+
+#[test]
+fn paths_of_xpath_become_selectors() {
+    let extractor = |kind: &str, property: &str, path: &str| {
+        format!(
+            "<{kind} testname=\"X\">{}{}{}</{kind}><hashTree/>",
+            prop(&format!("{property}.refname"), "token"),
+            prop(&format!("{property}.xpathQuery"), path),
+            prop(&format!("{property}.default"), "none")
+        )
+    };
+    let below = [
+        extractor("XPathExtractor", "XPathExtractor", "//input[@name='csrf']/@value"),
+        extractor("XPath2Extractor", "XPathExtractor2", "/Reply/Token/text()"),
+        format!(
+            "<XPathAssertion testname=\"Y\">{}</XPathAssertion><hashTree/>",
+            prop("XPath.xpath", "//form")
+        ),
+    ];
+    for (below, part) in [
+        (
+            &below[0],
+            "token:\n                css: \"input[name=\\\"csrf\\\"]\"\n                attr: value\n                default: none\n",
+        ),
+        (&below[1], "token:\n                css: reply > token\n                default: none\n"),
+        (
+            &below[2],
+            "found:\n                css: form\n                default: null\n            check: \"found != null\"\n",
+        ),
+    ] {
+        let text = plan("", THREADS, &sampler("a", "GET", "/", "", below));
+        let (converted, said) = convert(&text, Leniency::Strict);
+        let converted = converted.unwrap_or_else(|| panic!("{said}"));
+        assert!(converted.contains(part), "{part}\n{converted}");
+    }
+    let text = plan(
+        "",
+        THREADS,
+        &sampler("a", "GET", "/", "", &extractor("XPathExtractor", "XPathExtractor", "count(//a)")),
+    );
+    let (converted, said) = convert(&text, Leniency::Strict);
+    assert!(converted.is_none() && said.contains("`count(//a)`: a selector of CSS"), "{said}");
+}
+
+#[test]
+fn connections_and_statuses_are_those_of_the_plan() {
+    let closes = "<boolProp name=\"HTTPSampler.use_keepalive\">false</boolProp>";
+    let assertion = format!(
+        "<ResponseAssertion testname=\"Text\"><collectionProp name=\"Asserion.test_strings\"><stringProp name=\"1\">gone</stringProp>\
+         </collectionProp>{}<boolProp name=\"Assertion.assume_success\">true</boolProp><intProp name=\"Assertion.test_type\">16</intProp>\
+         </ResponseAssertion><hashTree/>",
+        prop("Assertion.test_field", "Assertion.response_data")
+    );
+    let text = plan("", THREADS, &sampler("a", "GET", "/", closes, &assertion));
+    let (converted, said) = convert(&text, Leniency::Strict);
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    for part in ["              connection: close\n", "            status: 100..599\n"] {
+        assert!(converted.contains(part), "{part}\n{converted}");
+    }
+}
+
+/// As JMeter merges them.
+#[test]
+fn parameters_of_the_defaults_follow_those_of_a_request() {
+    let more = with_arguments(&[argument("key", "k1")]);
+    let defaults = format!(
+        "<ConfigTestElement guiclass=\"HttpDefaultsGui\" testname=\"More\">{more}</ConfigTestElement><hashTree/>"
+    );
+    let own = with_arguments(&[argument("a", "1")]);
+    let inner = format!(
+        "{defaults}{}{}",
+        sampler("get", "GET", "/g", &own, ""),
+        sampler("post", "POST", "/p", &own, "")
+    );
+    let (converted, said) = convert(&plan("", THREADS, &inner), Leniency::Strict);
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    for part in [
+        "- get: /g?a=1&key=k1\n",
+        "            form:\n              a: \"1\"\n              key: k1\n",
+    ] {
+        assert!(converted.contains(part), "{part}\n{converted}");
+    }
+}
+
+/// JMeter waits for the timers of samplers that send nothing.
+#[test]
+fn timers_of_pauses_are_waited_for() {
+    let timer = format!(
+        "<UniformRandomTimer testname=\"t\">{}{}</UniformRandomTimer><hashTree/>",
+        prop("ConstantTimer.delay", "1000"),
+        prop("RandomTimer.range", "100.0")
+    );
+    let pause = format!(
+        "<TestAction testname=\"Think\"><intProp name=\"ActionProcessor.action\">1</intProp>{}</TestAction><hashTree>{timer}</hashTree>",
+        prop("ActionProcessor.duration", "0")
+    );
+    let inner = format!("{pause}{}", sampler("a", "GET", "/", "", ""));
+    let (converted, said) = convert(&plan("", THREADS, &inner), Leniency::Strict);
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    assert_eq!(converted.matches("- think: 1000ms..1100ms\n").count(), 1, "{converted}");
+}
+
+/// Such a request fails in JMeter.
+#[test]
+fn requests_without_a_host_are_left_out_if_that_is_wanted() {
+    let text = plan("", THREADS, &sampler("a", "GET", "/", "", ""));
+    let text = text.replace(">${host}<", "><");
+    let other = sampler("b", "GET", "http://b.test/", "", "");
+    let text = text.replace(
+        "</hashTree>\n</hashTree></hashTree>",
+        &format!("{other}</hashTree>\n</hashTree></hashTree>"),
+    );
+    let (converted, said) = convert(&text, Leniency::Strict);
+    assert!(converted.is_none() && said.contains("this request has no host"), "{said}");
+    let (converted, said) = convert(&text, Leniency::Lenient);
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    assert!(
+        converted.contains("target: \"http://b.test\"") && !converted.contains("as: a\n"),
+        "{converted}"
+    );
+}
+
+#[test]
+fn handshakes_write_their_own_headers() {
+    let header = |name: &str| {
+        format!(
+            "<elementProp name=\"\" elementType=\"Header\">{}{}</elementProp>",
+            prop("Header.name", name),
+            prop("Header.value", "x")
+        )
+    };
+    let headers = format!(
+        "<HeaderManager testname=\"h\"><collectionProp name=\"HeaderManager.headers\">{}{}</collectionProp></HeaderManager><hashTree/>",
+        header("Sec-WebSocket-Extensions"),
+        header("X-Own")
+    );
+    let open = "eu.luminis.jmeter.wssampler.OpenWebSocketSampler";
+    let inner = format!(
+        "{headers}<{open} testname=\"o\">{}{}</{open}><hashTree/>",
+        prop("server", "ws.test"),
+        prop("path", "/")
+    );
+    let (converted, said) = convert(&plan("", THREADS, &inner), Leniency::Strict);
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    assert!(converted.contains("x-own: x") && !converted.contains("extensions"), "{converted}");
+    assert!(said.contains("a WebSocket's handshake writes its own headers"), "{said}");
+}
+
 #[test]
 fn what_is_not_carried_over_is_named_with_its_line() {
     let request = sampler("a", "GET", "/${__groovy(x.y())}/${gone}", "", "");
@@ -407,7 +565,10 @@ fn what_is_not_carried_over_is_named_with_its_line() {
             "<IncludeController testname=\"Part\"/><hashTree/>",
             "`Part` stands for elements of another place",
         ),
-        ("<XPathExtractor testname=\"X\"/><hashTree/>", "`X` (XPathExtractor) is not carried over"),
+        (
+            "<JDBCPreProcessor testname=\"X\"/><hashTree/>",
+            "`X` (JDBCPreProcessor) is not carried over",
+        ),
         (
             "<IfController testname=\"If\"><stringProp name=\"IfController.condition\">a(b)</stringProp></IfController><hashTree/>",
             "the condition `a(b)` is none of the common forms",
