@@ -127,6 +127,10 @@ impl Importer<'_> {
         let url = url.or_else(|| node.scalar().map(|_| node));
         let mut written = url.map_or_else(String::new, written_url);
         for variable in url.map_or(&[][..], |url| items(url, "variable")) {
+            // Without a value the name itself is sent.
+            if text(variable, "value").is_empty() {
+                continue;
+            }
             let name = format!("/:{}", text(variable, "key"));
             let value = format!("/{}", text(variable, "value"));
             for end in ["/", "?", "#"] {
@@ -309,14 +313,10 @@ fn enabled<'n>(body: &'n Node, key: &str) -> Vec<&'n Node> {
     fields.filter(|field| !text(field, "key").is_empty()).collect()
 }
 
-/// A URL as text: `raw`, or what it is made of.
+/// A URL as text: what it is made of, as Postman sends it; `raw` where there is no host.
 fn written_url(url: &Node) -> String {
     if let Some(text) = url.text() {
         return text.to_owned();
-    }
-    let raw = text(url, "raw");
-    if !raw.is_empty() {
-        return raw.to_owned();
     }
     let joined = |key: &str, separator: &str| match items(url, key) {
         [] => text(url, key).to_owned(),
@@ -325,26 +325,70 @@ fn written_url(url: &Node) -> String {
             parts.join(separator)
         }
     };
+    let host = joined("host", ".");
+    if host.is_empty() && !text(url, "raw").is_empty() {
+        return text(url, "raw").to_owned();
+    }
     let mut written = String::new();
-    let protocol = text(url, "protocol");
+    let protocol = text(url, "protocol").trim_end_matches("://");
     if !protocol.is_empty() {
         written.push_str(&format!("{protocol}://"));
     }
-    written.push_str(&joined("host", "."));
+    if !text(url, "auth/user").is_empty() {
+        let password = text(url, "auth/password");
+        written.push_str(&format!("{}:{password}@", text(url, "auth/user")));
+    }
+    written.push_str(&host);
     if !text(url, "port").is_empty() {
         written.push_str(&format!(":{}", text(url, "port")));
     }
     let path = joined("path", "/");
-    if !path.is_empty() {
-        written.push_str(&format!("/{}", path.trim_start_matches('/')));
+    if url.get("path").is_some() {
+        // In a list the slash in front is not written; an empty first part is a second one.
+        let is_list = !items(url, "path").is_empty();
+        let path = if is_list { &path } else { path.strip_prefix('/').unwrap_or(&path) };
+        written.push_str(&format!("/{path}"));
     }
     let query: Vec<String> = items(url, "query")
         .iter()
         .filter(|pair| text(pair, "disabled") != "true")
-        .map(|pair| format!("{}={}", text(pair, "key"), text(pair, "value")))
+        .map(query_pair)
         .collect();
     if !query.is_empty() {
         written.push_str(&format!("?{}", query.join("&")));
     }
     written
+}
+
+/// A pair of a query; without a value there is no sign between them.
+fn query_pair(pair: &Node) -> String {
+    let name = without_signs(text(pair, "key"), &['&', '#', '=']);
+    match pair.get("value").filter(|value| !value.is_null()).and_then(Node::text) {
+        Some(value) => format!("{name}={}", without_signs(value, &['&', '#'])),
+        None => name,
+    }
+}
+
+/// The text with these signs percent-encoded, but those in names of variables.
+fn without_signs(text: &str, signs: &[char]) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let variable = rest.starts_with("{{").then(|| rest.find("}}")).flatten();
+        let end = match variable {
+            Some(end) => end + 2,
+            None => {
+                rest.match_indices("{{").map(|(at, _)| at).find(|at| *at > 0).unwrap_or(rest.len())
+            }
+        };
+        let (part, behind) = rest.split_at(end);
+        for c in part.chars() {
+            match variable.is_none() && signs.contains(&c) {
+                true => out.push_str(&format!("%{:02X}", u32::from(c))),
+                false => out.push(c),
+            }
+        }
+        rest = behind;
+    }
+    out
 }

@@ -135,6 +135,12 @@ struct Aliases {
     headers: HashMap<String, String>,
 }
 
+impl Aliases {
+    fn count(&self) -> usize {
+        self.pointers.len() + self.headers.len()
+    }
+}
+
 /// The variables that a script sets.
 pub(super) fn names_set(script: &str) -> Vec<String> {
     SET_NAME.captures_iter(script).map(|found| found[1].to_owned()).collect()
@@ -221,9 +227,17 @@ impl Importer<'_> {
                 continue;
             }
             let mut aliases = Aliases::default();
+            // Names that lines give, for those which stay as they are.
+            let mut given: Vec<String> = Vec::new();
             for statement in statements(&script.text) {
+                let known = aliases.count();
                 if !self.statement(&statement, &mut aliases, script, &mut after) {
+                    for statement in given.drain(..) {
+                        self.comment(&statement, script, comments);
+                    }
                     self.comment(&statement, script, comments);
+                } else if aliases.count() > known {
+                    given.push(statement);
                 }
             }
         }

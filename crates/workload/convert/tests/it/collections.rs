@@ -37,7 +37,8 @@ pub(crate) const SHOP: &str = r#"{
          "mystery(body);"]}}],
        "request": {"method": "POST", "auth": {"type": "noauth"},
          "header": [{"key": "X-Trace", "value": "{{$guid}}"}, {"key": "X-Off", "value": "1", "disabled": true}],
-         "url": {"raw": "{{baseUrl}}/login?lang=en", "host": ["{{baseUrl}}"], "path": ["login"]},
+         "url": {"raw": "{{baseUrl}}/login?lang=de", "host": ["{{baseUrl}}"], "path": ["login"],
+           "query": [{"key": "lang", "value": "en"}, {"key": "debug", "value": "1", "disabled": true}]},
          "body": {"mode": "raw", "raw": "{\"user\": \"{{user}}\", \"password\": \"{{password}}\"}",
            "options": {"raw": {"language": "json"}}}},
        "response": [{"body": "…"}]}
@@ -74,6 +75,7 @@ sessions:
         token: ""
     - transaction: Sign in (folder)
       steps:
+        # script: const body = pm.response.json()
         # script: mystery(body)
         - post: /api/login?lang=en
           as: Log in
@@ -129,6 +131,35 @@ thresholds:
         "a secret is read from the environment variable `PASSWORD`",
     ] {
         assert!(said.contains(part), "{part}\n{said}");
+    }
+}
+
+/// As Postman and newman send them: `raw` is for people.
+#[test]
+fn urls_are_what_their_parts_are() {
+    for (url, expected) in [
+        (
+            r#"{"raw": "http://a.test/old?x=1", "protocol": "http", "host": ["b", "test"], "port": "81", "path": ["new", ""]}"#,
+            "/new/",
+        ),
+        (
+            r#"{"raw": "http://b.test:81/?a", "protocol": "http", "host": ["b", "test"], "port": "81", "path": [],
+            "query": [{"key": "a", "value": null}, {"key": "b=", "value": "1&2#{{c&d}}"}]}"#,
+            "/?a&b%3D=1%262%23${raw(env('C_D'))}",
+        ),
+        (r#"{"raw": "http://b.test:81/x?y=1#z"}"#, "/x?y=1"),
+    ] {
+        let text = format!(
+            r#"{{"info": {{"name": "x"}}, "item": [{{"name": "a", "request": {{"method": "GET", "url": {url}}}}}]}}"#
+        );
+        let (converted, said) = convert(&text, None, Leniency::Strict);
+        let converted = converted.unwrap_or_else(|| panic!("{said}"));
+        let quoted = format!("- get: \"{expected}\"\n");
+        assert!(converted.contains("target: \"http://b.test:81\"\n"), "{converted}");
+        assert!(
+            converted.contains(&quoted) || converted.contains(&quoted.replace('"', "")),
+            "{quoted}\n{converted}"
+        );
     }
 }
 
