@@ -12,6 +12,7 @@ mod data;
 mod load;
 mod matching;
 mod mqtt;
+mod oauth;
 mod options;
 mod places;
 mod raw;

@@ -68,6 +68,17 @@ const ELEMENTS: &[(&str, &[&str])] = &[
         "www_authenticate",
         &["passwd", "userid", "nonce", "opaque", "cnonce", "nc", "realm", "qop", "type"],
     ),
+    (
+        "oauth",
+        &[
+            "consumer_key",
+            "consumer_secret",
+            "access_token",
+            "access_token_secret",
+            "encoding",
+            "method",
+        ],
+    ),
     ("websocket", &["type", "ack", "frame", "origin", "subprotocols", "path"]),
     ("raw", &["ack", "datasize", "data"]),
     (
@@ -129,7 +140,6 @@ const LOST: &[&str] = &[
     "amqp",
     "interaction",
     "set_option",
-    "oauth",
 ];
 
 impl Importer<'_> {

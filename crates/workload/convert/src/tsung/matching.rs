@@ -8,6 +8,8 @@ use super::attributes::value_at;
 use super::control::set;
 use super::text;
 use super::{Importer, Item, Map, opening};
+use crate::template::literal;
+use crate::xpath;
 
 /// Action if a match comes true.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,13 +160,11 @@ impl Importer<'_> {
         };
         let name = self.set_variable(written);
         let at = opening(node);
-        for lost in ["xpath", "pgsql_expr"] {
-            if node.has_attribute(lost) {
-                let message = format!("`{lost}` is not supported");
-                self.diagnostics.lost(value_at(node, lost), message);
-                self.session.undefined.push(name);
-                return;
-            }
+        if node.has_attribute("pgsql_expr") {
+            let message = "`pgsql_expr` is not supported".to_owned();
+            self.diagnostics.lost(value_at(node, "pgsql_expr"), message);
+            self.session.undefined.push(name);
+            return;
         }
         if self.word(node, "decode", &["html_entities", "false"]) == Some("html_entities") {
             let message = "HTML entities are not decoded".to_owned();
@@ -172,6 +172,8 @@ impl Importer<'_> {
         }
         let source = if let Some(path) = node.attribute("jsonpath") {
             self.json_source(path, &value_at(node, "jsonpath"), &name)
+        } else if let Some(path) = node.attribute("xpath") {
+            self.xpath_source(path, &value_at(node, "xpath"))
         } else if let Some(header) = node.attribute("header") {
             Some(header_source(&at, header))
         } else {
@@ -202,6 +204,20 @@ impl Importer<'_> {
             self.session.lists.insert(name.to_owned(), of_items);
         }
         Some(Map::single(at.clone(), "pointer", Item::Text(pointer)))
+    }
+
+    /// Tsung, too, reads the response as a page of HTML.
+    fn xpath_source(&mut self, path: &str, at: &Range<usize>) -> Option<Map> {
+        let Some(found) = xpath::found(path) else {
+            let message = format!("`{path}`: a selector of CSS cannot say this");
+            self.diagnostics.lost(at.clone(), message);
+            return None;
+        };
+        let mut source = Map::single(at.clone(), "css", Item::Text(literal(&found.selector)));
+        if let Some(attribute) = found.attribute {
+            source.put("attr", Item::Text(attribute));
+        }
+        Some(source)
     }
 
     /// Adds the request's steps and what follows from its matches. Of those that end or repeat something, the first that

@@ -6,6 +6,7 @@ use roxmltree::Node;
 
 use super::attributes::value_at;
 use super::matching::{Match, MatchSource};
+use super::oauth::Signed;
 use super::text::Form;
 use super::{Importer, Item, Map, Request, elements, opening};
 use crate::template::literal;
@@ -121,10 +122,17 @@ impl Importer<'_> {
             true => Map::single(at.clone(), &method.to_ascii_lowercase(), Item::Text(url)),
             false => Map::single(at.clone(), "http", Item::Text(name.clone())),
         };
-        let headers = self.http_headers(node, &around);
+        let mut headers = self.http_headers(node, &around);
         let body = self.body(node, &around);
+        let form = match &body {
+            Some((_, kind)) if kind == FORM => node.attribute("contents").unwrap_or_default(),
+            _ => "",
+        };
+        let signed = Signed { method: &method, url: written, form, subst: around.subst };
+        if let Some(signature) = self.signature(node, &signed, steps) {
+            headers.push(("authorization".to_owned(), signature));
+        }
         if let Some((body, content_type)) = body {
-            let mut headers = headers;
             if !has(&headers, "content-type") {
                 headers.insert(0, ("content-type".to_owned(), content_type));
             }
@@ -268,7 +276,7 @@ impl Importer<'_> {
                     }
                 }
                 // These are credentials and cookies of the user, not headers.
-                "add_cookie" | "www_authenticate" => {}
+                "add_cookie" | "oauth" | "www_authenticate" => {}
                 _ => self.unknown_element(part),
             }
         }

@@ -66,7 +66,9 @@ impl Importer<'_> {
                 self.unknown_element(session);
                 continue;
             }
-            let mut program = self.read_session(session);
+            let Some(mut program) = self.read_session(session) else {
+                continue;
+            };
             let is_taken = |name: &str| programs.iter().any(|other| other.name == name);
             if is_taken(&program.name) {
                 let numbered = (2..).map(|n| format!("{}-{n}", program.name));
@@ -103,7 +105,8 @@ impl Importer<'_> {
         }
     }
 
-    fn read_session(&mut self, node: Node<'_, '_>) -> Program {
+    /// A session; `None`: it is of a protocol that is not spoken, which is reported.
+    fn read_session(&mut self, node: Node<'_, '_>) -> Option<Program> {
         self.known_attributes(node);
         let name = self.required(node, "name").unwrap_or_default().to_owned();
         let weight = match self.number(node, "probability") {
@@ -112,7 +115,9 @@ impl Importer<'_> {
         };
         self.session = Session { rounds: 1.0, ..Session::default() };
         self.required(node, "type");
-        self.known_protocol(node, "type");
+        if !self.known_protocol(node, "type") {
+            return None;
+        }
         if !self.flag(node, "persistent", true) {
             let message = "connections stay open as long as the server keeps them".to_owned();
             self.diagnostics.lost(value_at(node, "persistent"), message);
@@ -134,17 +139,17 @@ impl Importer<'_> {
             let message = format!("the session `{name}` does nothing");
             self.diagnostics.error("empty", opening(node), message);
         }
-        Program {
+        Some(Program {
             name,
             at: opening(node),
             weight: weight.unwrap_or(0.0),
             steps,
             longest_s: self.session.longest_s,
-        }
+        })
     }
 
-    /// Reports what a session cannot express.
-    fn known_protocol(&mut self, node: Node<'_, '_>, attribute: &str) {
+    /// Reports a protocol that is not spoken; false: it is one of Tsung's.
+    fn known_protocol(&mut self, node: Node<'_, '_>, attribute: &str) -> bool {
         const TYPES: [&str; 13] = [
             "ts_http",
             "ts_websocket",
@@ -160,18 +165,30 @@ impl Importer<'_> {
             "ts_amqp",
             "ts_mqtt",
         ];
-        match node.attribute(attribute) {
-            Some("ts_http" | "http" | "ts_webdav" | "ts_websocket" | "websocket" | "ts_raw") => {}
-            // Which connection a later step would use, cannot be said.
-            Some("ts_mqtt") if attribute == "type" => {}
-            Some(kind) if TYPES.contains(&kind) => {
-                let message = format!("sessions of the type `{kind}` are not supported");
-                self.diagnostics.lost(value_at(node, attribute), message);
+        let kind = node.attribute(attribute).unwrap_or_default();
+        let protocol = match kind {
+            "ts_http" | "http" | "ts_webdav" | "ts_websocket" | "websocket" | "ts_raw" => {
+                return true;
             }
+            // Which connection a later step would use, cannot be said.
+            "ts_mqtt" if attribute == "type" => return true,
+            "ts_mqtt" => "MQTT",
+            "ts_jabber" => "XMPP",
+            "ts_pgsql" => "PostgreSQL",
+            "ts_mysql" => "MySQL",
+            "ts_ldap" => "LDAP",
+            "ts_amqp" => "AMQP",
+            "ts_fs" => "file systems",
+            "ts_shell" => "shell commands",
+            "ts_job" => "batch jobs",
             _ => {
                 self.word(node, attribute, &TYPES);
+                return true;
             }
-        }
+        };
+        let message = format!("sessions of {protocol} (`{kind}`) are not supported");
+        self.diagnostics.lost(value_at(node, attribute), message);
+        false
     }
 
     /// Draws the user's agent, where the options name several.

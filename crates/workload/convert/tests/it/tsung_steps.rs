@@ -88,3 +88,64 @@ fn what_mqtt_has_not_is_refused_by_name() {
         "{said}"
     );
 }
+
+/// Their pauses alone would be no load.
+#[test]
+fn sessions_of_other_protocols_are_refused_by_name() {
+    let plain = "<session name=\"web\" probability=\"50\" type=\"ts_http\"><request><http url=\"/\"/></request></session>";
+    for (kind, name) in [
+        ("jabber", "XMPP"),
+        ("ldap", "LDAP"),
+        ("pgsql", "PostgreSQL"),
+        ("mysql", "MySQL"),
+        ("amqp", "AMQP"),
+        ("fs", "file systems"),
+    ] {
+        let session = format!(
+            "<session name=\"x\" probability=\"50\" type=\"ts_{kind}\"><thinktime value=\"5\"/><request><{kind}/></request></session>"
+        );
+        let said = |sessions: &str, leniency| {
+            let text = document(sessions);
+            let (converted, diagnostics) = from_tsung("x.xml", &text, leniency);
+            let said = render(&diagnostics, Source { name: "x.xml", text: &text });
+            (converted.map(|converted| converted.text), said)
+        };
+        let expected = format!("sessions of {name} (`ts_{kind}`) are not supported");
+        for leniency in [Leniency::Strict, Leniency::Lenient] {
+            let (converted, said) = said(&session, leniency);
+            assert!(converted.is_none() && said.contains(&expected), "{said}");
+        }
+        let (converted, said) = said(&format!("{plain}{session}"), Leniency::Lenient);
+        let converted = converted.unwrap_or_else(|| panic!("{said}"));
+        assert!(converted.contains("  web:\n") && !converted.contains("  x:\n"), "{converted}");
+    }
+}
+
+/// The parameters are those of RFC 5849 section 3.4.1.3, in their order: names, then values, all encoded.
+#[test]
+fn requests_are_signed_by_oauth() {
+    let secrets = "consumer_key=\"a key\" consumer_secret=\"s&amp;t\"";
+    let token = "access_token=\"%%_token%%\" access_token_secret=\"%%_secret%%\"";
+    let text = converted(&format!(
+        "<session name=\"a\" probability=\"100\" type=\"ts_http\"><request>\
+         <dyn_variable name=\"token\" xpath=\"/tokenReply/token/text()\"/><dyn_variable name=\"secret\" re=\"s=(.*)\"/>\
+         <http url=\"/token\" method=\"POST\" contents=\"scope=a%20b&amp;kind=x%2Fy&amp;flag\"><oauth {secrets}/></http></request>\
+         <request subst=\"true\"><http url=\"/echo/%%_token%%?b=2&amp;a=%%_token%%\" method=\"GET\"><oauth {secrets} {token}/></http>\
+         </request><request subst=\"true\"><http url=\"/plain\"><oauth {secrets} {token} encoding=\"PLAINTEXT\"/></http></request></session>"
+    ));
+    for part in [
+        "css: tokenreply > token\n",
+        "kind=x%2Fy&oauth_consumer_key=a%20key&oauth_nonce=${oauth_nonce_1}&oauth_signature_method=HMAC-SHA1\
+         &oauth_timestamp=${oauth_time_2}&oauth_version=1.0&scope=a%20b\"\n",
+        "POST&http%3A%2F%2F127.0.0.1%3A1883%2Ftoken&${url(oauth_parameters_3)}\"\n",
+        "oauth_key_5: s%26t&\n",
+        "oauth_signature=\\\"${url(hmac_sha1(oauth_key_5, oauth_base_4, 'base64'))}\\\", oauth_consumer_key=\\\"a%20key\\\"",
+        "a=${url(token)}&b=2&oauth_consumer_key",
+        "&oauth_token=${url(token)}&oauth_version=1.0\"\n",
+        "%2Fecho%2F${url(token)}&${url(",
+        "s%26t&${url(secret)}\"\n",
+        "oauth_signature=\\\"s%2526t%26${url(",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
