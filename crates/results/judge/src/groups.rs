@@ -27,9 +27,13 @@ struct Groups {
     slow_p50_ns: u64,
 }
 
-/// A note for each step whose answers are of two groups, unless incidents, stalls or growth explain them.
+/// A note for each step whose answers are of two groups, unless incidents, stalls or growth explain them, or a target
+/// that fell behind: there answers take longer and longer, whatever there is of each time.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
+    if case.overload.saturation.is_some() {
+        return Vec::new();
+    }
     let mut steps: Vec<(String, Vec<usize>)> = Vec::new();
     for measure in figures.requests() {
         let info = &figures.info.measures[measure];

@@ -26,12 +26,14 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let at_once = figures.peak(|row| row.connections).max(1);
     let users_at_once = figures.peak(|row| row.users_peak.max(row.users)).max(1);
     let users = sessions.saturating_sub(figures.total(|row| row.users_repeated));
-    // Of users with connections of their own, who connect at least once each, some may have failed to. Fewer connections
-    // than users are shared.
+    // Whoever has connections of its own and used one opened it, and may have kept it in later sessions. Others failed to, or
+    // had nothing to request. Fewer connections than that are shared.
+    let connected = figures.total(|row| row.users_connected);
     let own = match of_kind("connect", Cell::ended) {
-        tried if tried >= sessions => sessions,
+        tried if tried >= connected => sessions,
         tried if tried >= users => users,
         _ => 0,
+    };
     };
     let usual = (own * at_once.div_ceil(users_at_once)).max(at_once);
     let renewed = opened.saturating_sub(usual);
@@ -92,6 +94,15 @@ mod tests {
         // One for each of 3,000 users with two sessions.
         assert!(!found(3_000));
         assert!(found(30_000));
+    }
+
+    #[test]
+    fn users_who_request_nothing_do_not_make_others_share_connections() {
+        let mut figures = sample::with_rows(|row| row.users_connected = 90);
+        // One for each of the 5,400 users who requested something, of 6,000.
+        succeed(&mut figures, 0, 0, 5_400, MS, 0);
+        let findings = judged(&figures).findings;
+        assert!(findings.iter().all(|found| found.code != "keep-alive-closed"));
     }
 
     #[test]

@@ -17,6 +17,8 @@ use judge::limits::{
 
 /// Significant digits of a bound.
 const BOUND_DIGITS: usize = 3;
+/// Greatest quotient of two values that is shown by its own figure.
+const SPAN_SHOWN_MAX: f64 = 1e6;
 
 /// Figures of a response that its findings follow from.
 pub(super) struct ResponseEvidence<'a> {
@@ -334,13 +336,17 @@ fn log(seen: &ResponseEvidence<'_>, findings: &[Finding]) -> Option<Finding> {
     let span = most / least;
     let spreads = findings.iter().any(|f| f.code == "spread-follows-size");
     let enough = if spreads { EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD } else { EXPERIMENT_SPAN_FOR_LOG };
+    let times = match span > SPAN_SHOWN_MAX {
+        true => format!("more than {}", units::significant(SPAN_SHOWN_MAX, 3)),
+        false => units::significant(span, 3),
+    };
     let text = format!(
-        "the largest value is {} times the smallest: effects may multiply rather than add; try the \
-         multiplicative model",
-        units::significant(span, 3)
+        "the largest value is {times} times the smallest: effects may multiply rather than add; try \
+         the multiplicative model"
     );
-    (span >= enough)
-        .then(|| finding(Severity::Note, "try-logarithms", text, &[("max_by_min", span)]))
+    // The quotient of finite numbers may be infinite.
+    let evidence = [("max_by_min", span.min(f64::MAX))];
+    (span >= enough).then(|| finding(Severity::Note, "try-logarithms", text, &evidence))
 }
 
 /// Why no model was fitted.

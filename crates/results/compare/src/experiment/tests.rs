@@ -317,6 +317,19 @@ fn effects_may_multiply() {
     assert!(codes(&zero).contains(&"not-positive"));
 }
 
+/// The quotient of two finite numbers is no figure where it is infinite or has a hundred digits.
+#[test]
+fn quotients_of_extremes_are_bounds() {
+    for least in [f64::MIN_POSITIVE, 1e-90] {
+        let found = analyze(&data(&[2], 3, |cell, time| match cell[0] {
+            0 => Some(least),
+            _ => Some(1e10 + time as f64),
+        }));
+        let message = text(&found, "try-logarithms");
+        assert!(message.starts_with("the largest value is more than 1,000,000 times"), "{message}");
+    }
+}
+
 #[test]
 fn spreads_that_grow_with_the_mean_are_found() {
     let found = analyze(&data(&[6], 4, |cell, time| {

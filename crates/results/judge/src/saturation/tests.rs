@@ -153,6 +153,22 @@ fn overloaded() -> Figures {
     figures
 }
 
+/// What waited long and what waited little in a queue that grows are no two kinds of answers.
+#[test]
+fn answers_of_a_target_that_fell_behind_are_of_no_groups() {
+    let found = |mut figures: Figures| {
+        *figures.cell_mut(0, REQUEST).unwrap() = crate::Cell::default();
+        for n in 0..100 {
+            for time_ms in [20, 400] {
+                sample::succeed(&mut figures, 0, REQUEST, 40, time_ms * MS * (90 + n / 5) / 100, 0);
+            }
+        }
+        codes(&sample::judged(&figures).findings).contains(&"two-groups")
+    };
+    assert!(found(sample::figures()));
+    assert!(!found(overloaded()));
+}
+
 #[test]
 fn a_run_that_expects_overload_may_pass() {
     let threshold = plan::Threshold {
