@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use html::{Page, TooMuch, page_bytes};
 use plan::expr::{Template, VISITS_MAX, Value, all_places};
 use plan::json::{depth_note, document_bytes, is_same_number, json_number, pointer, unquoted};
-use plan::{Match, MatchTest, Source};
+use plan::{Match, MatchTest, PATTERN_STEPS_MAX, Source};
 use proto::http1;
 use record::controls::is_control;
 
@@ -24,13 +24,20 @@ pub(crate) struct Search {
     page: Option<Result<Page, TooMuch>>,
     /// How many values JSONPath may still look at.
     visits_left: u64,
+    /// How many steps regular expressions may still take.
+    steps_left: u64,
     /// Why a value was not looked for to the end.
     pub(crate) too_much: Option<String>,
 }
 
 impl Search {
     pub(crate) fn new() -> Search {
-        Search { page: None, visits_left: VISITS_MAX, too_much: None }
+        Search {
+            page: None,
+            visits_left: VISITS_MAX,
+            steps_left: PATTERN_STEPS_MAX,
+            too_much: None,
+        }
     }
 }
 
@@ -191,8 +198,13 @@ impl<'a> ReceivedMessage<'a> {
                     Some(head) if *whole => Cow::Owned([head.raw, self.body].concat()),
                     _ => Cow::Borrowed(self.body),
                 };
-                let found = regex.captures(&seen)?.get(*group)?;
-                Some(text_value(found.as_bytes()))
+                let found = regex.captures(&seen, &mut search.steps_left);
+                let found = found.unwrap_or_else(|error| {
+                    search.too_much = Some(error.to_string());
+                    None
+                });
+                let groups = found?;
+                Some(text_value(groups.get(*group)?.as_bytes()))
             }
             Source::Header(name) => match self.label {
                 Label::Published { properties, .. } => message_header(properties, name),

@@ -34,7 +34,6 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
         tried if tried >= users => users,
         _ => 0,
     };
-    };
     let usual = (own * at_once.div_ceil(users_at_once)).max(at_once);
     let renewed = opened.saturating_sub(usual);
     if renewed < RENEWED_MIN || (opened as f64) < RENEWED_TIMES_MIN * usual as f64 {

@@ -28,6 +28,7 @@ mod mqtt;
 mod numbered;
 mod once;
 mod options;
+mod pattern;
 mod phases;
 mod populations;
 pub mod prices;
@@ -65,6 +66,7 @@ pub use options::{
     ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, TlsResumption,
     WebSockets,
 };
+pub use pattern::{PATTERN_STEPS_MAX, Pattern, TooManySteps};
 pub use phases::{
     Iterations, Phase, PhaseKind, Population, RATE_MAX_PER_S, START_SLACK, Series, Single, Spacing,
     Trace, closed_until_ns,

@@ -6,6 +6,7 @@ use crate::elements::Elements;
 use crate::expr::binary::NumberForm;
 use crate::expr::{JsonSearch, Template};
 use crate::ids::Slot;
+use crate::pattern::Pattern;
 
 /// One condition on a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,7 +45,7 @@ pub enum Source {
     /// A group of the first match in the body or message.
     Regex {
         #[serde(serialize_with = "regex_text")]
-        regex: regex::bytes::Regex,
+        regex: Pattern,
         group: usize,
         /// Over an HTTP response as it came: status line, headers, empty line and body.
         whole: bool,
@@ -77,10 +78,7 @@ pub fn pointer_text(tokens: &[String]) -> String {
     tokens.iter().map(|token| format!("/{}", escaped(token))).collect()
 }
 
-fn regex_text<S: Serializer>(
-    regex: &regex::bytes::Regex,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn regex_text<S: Serializer>(regex: &Pattern, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(regex.as_str())
 }
 
@@ -182,7 +180,7 @@ mod tests {
             Source::Pointer(tokens.iter().map(|token| (*token).to_owned()).collect())
         };
         let regex = |group| Source::Regex {
-            regex: regex::bytes::Regex::new("id=([0-9]+)").unwrap(),
+            regex: Pattern::new("id=([0-9]+)").unwrap(),
             group,
             whole: false,
         };

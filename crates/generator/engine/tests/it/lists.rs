@@ -153,6 +153,22 @@ fn the_searches_of_a_step_share_their_work() {
     assert_eq!(play(&two, list).0.outcomes("list"), [Outcome::TooMuchWork]);
 }
 
+/// An expression of some 4,000 states, of which a text of one letter keeps all busy.
+#[test]
+fn an_expression_that_takes_too_much_work_fails_its_step() {
+    let steps = "    - get: /text
+      save: { found: { regex: '(?:a{1,200}){1,20}x', default: none } }
+      as: text
+    - { get: /end, as: end }";
+    let (ran, _) = play(steps, "aaa");
+    assert_eq!(ran.outcomes("text"), [Outcome::Ok]);
+    let (ran, _) = play(steps, "a".repeat(200_000).leak());
+    assert_eq!(ran.outcomes("text"), [Outcome::TooMuchWork]);
+    assert!(ran.outcomes("end").is_empty(), "what is unknown has no default");
+    let expected = "the regular expressions would take more than 50,000,000 steps, for `";
+    assert!(ran.details()[0].starts_with(expected), "{:?}", ran.details());
+}
+
 #[test]
 fn a_page_that_takes_too_much_work_fails_its_step() {
     let steps = "    - { get: /page, save: { found: { css: i, default: none } }, as: page }";

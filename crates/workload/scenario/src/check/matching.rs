@@ -2,7 +2,7 @@
 
 use crate::keys::{MQTT_HEADERS, REGEX_PARTS, SAVE, SAVE_WORDS, TIME_UNITS, TIME_UNITS_NS};
 use plan::expr::{Escape, Template};
-use plan::{Match, MatchTest, MeasureId, MeasureKind, Save, Slot, Source};
+use plan::{Match, MatchTest, MeasureId, MeasureKind, Pattern, Save, Slot, Source};
 
 use super::Checker;
 use super::fields::Fields;
@@ -10,9 +10,6 @@ use super::pointers::{is_place, pointer_meant};
 use super::program::Program;
 use crate::document::node::{Entry, Node, Place};
 use crate::expression::is_name;
-
-/// Longest regex program, in bytes.
-const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// The kind of thing that a `save` looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -267,10 +264,9 @@ impl Checker<'_> {
         Some(source)
     }
 
-    fn regex(&mut self, node: &Node) -> Option<regex::bytes::Regex> {
+    fn regex(&mut self, node: &Node) -> Option<Pattern> {
         let word = self.word(node, "a regular expression")?;
-        let built = regex::bytes::RegexBuilder::new(&word.text).size_limit(REGEX_BYTES_MAX).build();
-        match built {
+        match Pattern::new(&word.text) {
             Ok(regex) => Some(regex),
             Err(error) => {
                 let said = error.to_string();
