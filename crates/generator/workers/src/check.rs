@@ -417,8 +417,9 @@ mod tests {
             headers: Vec::new(),
             body: None,
         };
-        let are_samples =
-            |samples: Vec<Sample>| is_accepted(&mut check(), Delta { samples, ..delta(4, 0, 10) });
+        let are_samples = |samples: Vec<Sample>| {
+            is_accepted(&mut check(), Delta { samples, ..Delta::new(4, 0, 10) })
+        };
         assert!(are_samples(vec![sample.clone(); INTERVAL_SAMPLES_MAX]));
         assert!(!are_samples(vec![sample.clone(); INTERVAL_SAMPLES_MAX + 1]), "too many");
         let body = Some("b".repeat(FIELD_BYTES_MAX + 1));
@@ -428,7 +429,7 @@ mod tests {
         let headers = vec![(String::new(), String::new()); HEADERS_MAX + 1];
         assert!(!are_samples(vec![Sample { headers, ..sample }]), "too many headers");
         let are_lines = |console: Vec<ConsoleLine>| {
-            is_accepted(&mut check(), Delta { console, ..delta(4, 0, 10) })
+            is_accepted(&mut check(), Delta { console, ..Delta::new(4, 0, 10) })
         };
         let line = ConsoleLine { at_ns: 5, text: "said".to_owned() };
         assert!(are_lines(vec![line.clone(); CONSOLE_LINES_MAX]));
@@ -449,7 +450,7 @@ mod tests {
         large.sessions.unfinished.record_n(1, COUNTER_MAX + 1);
         assert!(!is_accepted(&mut check(), large));
         let is_metric = |metrics: Vec<MetricDelta>| {
-            is_accepted(&mut check(), Delta { metrics, ..delta(4, 0, 10) })
+            is_accepted(&mut check(), Delta { metrics, ..Delta::new(4, 0, 10) })
         };
         let counted = |count: u64| {
             let values = MetricValues::Counter(Counter { count, ..Counter::default() });

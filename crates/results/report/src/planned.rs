@@ -230,7 +230,7 @@ fn plots(all: &[Arrivals<'_>], columns: usize, style: Style) -> Vec<String> {
     let slots = (0..width).map(|number| Slot { from_ns: bound(number), to_ns: bound(number + 1) });
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     let mut lines = Vec::new();
-    for Arrivals { population, phases } in all.iter().copied() {
+    for Arrivals { population, phases, .. } in all.iter().copied() {
         let rates: Vec<f64> = slots.clone().map(|slot| rate_in(phases, slot)).collect();
         let top = most(&rates);
         if top > 0.0 {

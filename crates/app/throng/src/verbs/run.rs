@@ -260,7 +260,7 @@ pub(crate) fn series_settings(
         version: env!("CARGO_PKG_VERSION"),
         force,
         durability,
-        lab: crate::verbs::lab::surroundings()?,
+        lab: verbs::lab::surroundings()?,
         interrupt: interrupt()?,
     })
 }

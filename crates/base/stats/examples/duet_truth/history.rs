@@ -29,7 +29,7 @@ pub(super) fn alarms(out: &mut dyn Write, histories: u64) -> Result<()> {
     let kinds = kinds.filter(|(name, _)| !name.starts_with("slower"));
     for (name, noise) in kinds.chain([("normal, one run in twenty far out", spikes)]) {
         let seen: Vec<Seen> = (0..histories).map(|seed| look(noise, seed)).collect();
-        let ways: [(&str, fn(&Seen, usize) -> bool); 2] = [
+        let ways: [(&str, IsAlarm); 2] = [
             ("the last", |seen, place| seen.at_end[place]),
             ("each", |seen, place| seen.first.is_some_and(|runs| runs <= LENGTHS[place])),
         ];
@@ -45,6 +45,9 @@ pub(super) fn alarms(out: &mut dyn Write, histories: u64) -> Result<()> {
     }
     Ok(())
 }
+
+/// Whether a history of the length with this number raised an alarm.
+type IsAlarm = fn(&Seen, usize) -> bool;
 
 /// What looks at one history saw.
 struct Seen {

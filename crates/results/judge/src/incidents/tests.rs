@@ -263,7 +263,8 @@ fn percentiles_are_those_of_the_record() {
     let mut during = hist(8);
     during.record_n(400 * MS, 30);
     let all = find(&figures, &figures.all_windows(), Search::WHOLE);
-    let found = Broken::of(&figures, all, &[Times { during, usual: hist(8) }]).incidents.remove(0);
+    let found =
+        RunIncidents::of(&figures, all, &[Times { during, usual: hist(8) }]).incidents.remove(0);
     assert!(found.during.p50_ns.is_some_and(|ns| ns < 9 * MS), "{found:?}");
     assert!(found.text.starts_with("request: p90 8.00 ms → 400 ms, "), "{}", found.text);
 }

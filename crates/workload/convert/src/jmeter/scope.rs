@@ -98,7 +98,7 @@ impl<'d, 'i: 'd> Importer<'_> {
                 "RegexExtractor" | "JSONPostProcessor" | "BoundaryExtractor" | "HtmlExtractor"
                 | "JMESPathExtractor" | "ResponseAssertion" | "JSONPathAssertion"
                 | "DurationAssertion" | "XPathExtractor" | "XPath2Extractor" | "XPathAssertion" => {
-                    scope.after.push(node)
+                    scope.after.push(node);
                 }
                 "JSR223PreProcessor"
                 | "BeanShellPreProcessor"

@@ -19,9 +19,10 @@ fn root() -> PathBuf {
 }
 
 fn files() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(root().join("testdata/scenarios/mistakes")).unwrap();
+    let entries = std::fs::read_dir(root().join("testdata/scenarios/mistakes"));
     let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.unwrap().path())
+        .expect("the folder is there")
+        .map(|entry| entry.expect("a folder that can be listed").path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "yaml"))
         .collect();
     files.sort();
