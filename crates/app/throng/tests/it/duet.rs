@@ -48,7 +48,8 @@ fn a_slower_target_is_found_and_the_record_says_so_again() {
     let result = json(&ended.out);
     assert_eq!(result["verdict"], "slower", "{}", ended.out);
     let request = step(&result, "request");
-    assert!(request["interval"][0].as_f64().unwrap() > 0.0, "{request}");
+    // A step may be decided before its interval has two bounds.
+    assert!(request["interval"][0].as_f64().is_none_or(|low| low > 0.0), "{request}");
     let pairs = result["pairs"].as_u64().unwrap();
     assert!((6..=20).contains(&pairs), "{pairs}");
     assert_eq!(result["self_check"]["pairs"], 1);

@@ -334,7 +334,8 @@ impl Interpreter<'_> {
         };
         match user.wait {
             Wait::Restart => self.restart(now_ns, key),
-            Wait::Until if self.users.session(key).is_endless(user.pc) => {
+            // Who pauses stands behind the pause, and a pause before a loop is not in it.
+            Wait::Until if self.users.session(key).is_endless(user.pc.saturating_sub(1)) => {
                 self.finish_endless(now_ns, key);
             }
             // Those that it waits for may be gone.

@@ -169,6 +169,36 @@ arrivals:
     assert_eq!(ran.outcomes("long"), [Outcome::Unfinished]);
 }
 
+/// Wherever the pause stands: it is the same for users whose session goes on behind an `else` and behind a `then`.
+#[test]
+fn a_pause_before_an_endless_loop_is_not_in_it() {
+    let ran = |condition: &str, drain: &str| {
+        let text = format!(
+            "
+name: endless
+target: http://target.test/
+options: {{ drain: {drain} }}
+sessions:
+  main:
+    - if: {condition}
+      then: [ {{ think: 5s }} ]
+      else: [ {{ think: 5s }} ]
+    - forever: [ {{ get: / }}, {{ think: 1s }} ]
+arrivals:
+  - {{ constant: 1/s, for: 1s }}
+"
+        );
+        run(&text, &mut HttpPeer::new(|_| MS, |_| ok("ok")))
+    };
+    for condition in ["true", "false"] {
+        let cut = ran(condition, "3s");
+        assert_eq!(cut.total(|counts| counts.users_cut), 1, "{condition}");
+        let finished = ran(condition, "10s");
+        assert_eq!(finished.total(|counts| counts.users_finished), 1, "{condition}");
+        assert_eq!(finished.run.ended_ns, 5 * S, "{condition}");
+    }
+}
+
 #[test]
 fn checks_are_counted_both_ways() {
     let text = "

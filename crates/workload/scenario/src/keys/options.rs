@@ -106,7 +106,7 @@ pub static OPTIONS: Table = Table {
             default: Text("30s"),
             doc: "Time that sessions have to finish after the last phase; no new session \
                   starts. `0s` cuts all sessions off at once. Users in a `forever` loop \
-                  leave when their operation in flight is done",
+                  leave when their operation in flight is done; a pause before the loop is not part of it",
         },
         Key {
             name: "source_addresses",
