@@ -12,15 +12,14 @@ use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use plan::MeasureId;
 use plan::builtin;
+use plan::{MeasureId, Pc, SessionId};
 use proto::http1::Head;
 use record::Outcome;
 use record::schema::ErrorCount;
 use serde::{Deserialize, Serialize};
 
 use crate::fetch::content;
-use crate::measure::StepPlace;
 
 pub use detail::without_numbers;
 pub(crate) use detail::{Cause, Code};
@@ -74,6 +73,13 @@ pub struct Sample {
     pub headers: Vec<(String, String)>,
     /// The beginning of the body.
     pub body: Option<String>,
+}
+
+/// The place of a step in the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StepPlace {
+    pub(crate) session: SessionId,
+    pub(crate) pc: Pc,
 }
 
 /// A failure that is about to be counted.

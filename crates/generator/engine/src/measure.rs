@@ -14,7 +14,7 @@ use stats::decimal::Decimal;
 use stats::hist::LogHistogram;
 use stats::metrics::MetricValues;
 
-use crate::failures::{FailureReport, Failures};
+use crate::failures::{FailureReport, Failures, StepPlace};
 use crate::sequences::{Broadcast, Broadcasts, ClockReading, Head, Heads, Settlement, Settlements};
 use crate::trace::{Trace, TraceEvent};
 use crate::traffic::Traffic;
@@ -119,13 +119,6 @@ pub(crate) struct Ending {
     pub(crate) outcome: Option<Outcome>,
     /// The instruction that failed, if it was being done.
     pub(crate) at: Option<Pc>,
-}
-
-/// The place of a step in the plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct StepPlace {
-    pub(crate) session: SessionId,
-    pub(crate) pc: Pc,
 }
 
 /// A step, as the loop's own work for it is counted.

@@ -2,7 +2,6 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use plan::SessionId;
 
 use super::*;
 

@@ -61,7 +61,7 @@ impl<K: Copy + Eq + Hash> Follows<K> {
         self.firsts.insert(user, first);
     }
 
-    /// The same; `None`: it was not kept.
+    /// The first request that was remembered; `None`: it was not kept.
     pub fn first(&self, user: K) -> Option<&FirstRequest> {
         self.firsts.get(&user)
     }

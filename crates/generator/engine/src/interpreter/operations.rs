@@ -4,9 +4,8 @@ use plan::expr::{Condition, EvalError, Value};
 use plan::{MeasureId, Op, Save, Slot, builtin, graphql};
 use record::{Measurement, Outcome};
 
-use crate::failures::{Answer, Cause, FailureReport};
+use crate::failures::{Answer, Cause, FailureReport, StepPlace};
 use crate::interpreter::{Flow, Interpreter};
-use crate::measure::StepPlace;
 use crate::received::{ReceivedMessage, Search};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::UserKey;

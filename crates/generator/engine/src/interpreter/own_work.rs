@@ -7,8 +7,9 @@
 use plan::Op;
 use record::schema::WorkKind;
 
+use crate::failures::StepPlace;
 use crate::interpreter::Interpreter;
-use crate::measure::{StepPlace, WorkPlace};
+use crate::measure::WorkPlace;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 

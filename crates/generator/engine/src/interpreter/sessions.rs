@@ -9,8 +9,9 @@ use record::Outcome;
 use record::schema::{SessionEnd, UserState, WhyNot};
 
 use crate::conn::{Conn, Stage};
+use crate::failures::StepPlace;
 use crate::interpreter::{Interpreter, nanoseconds};
-use crate::measure::{Ending, StepPlace};
+use crate::measure::Ending;
 use crate::tables::slots::UserKey;
 use crate::trace::TraceEvent;
 use crate::users::Wait;

@@ -422,8 +422,8 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// Inserts cookies into a handshake, the request of an event stream, or a poll. Other steps of their user may go on until their response comes:
-    /// a path that varies is kept.
+    /// Inserts cookies into a handshake, the request of an event stream, or a poll. Other steps of their user may go on
+    /// until their response comes: a path that varies is kept.
     pub(crate) fn carry_cookies_along(
         &mut self,
         now_ns: u64,
