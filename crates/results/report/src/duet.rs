@@ -178,47 +178,15 @@ fn status_of(verdict: DuetVerdict) -> Status {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use compare::Options;
-    use compare::duet::{BlockFigures, BlockPair, Duet, DuetSettings, Interleave, StepFigures};
-
+mod tests {
     use super::*;
-
-    /// A duet of ten pairs in which a step takes 10 % longer.
-    pub(crate) fn slower() -> DuetResult {
-        let settings = DuetSettings {
-            difference: 0.05,
-            interleave: Interleave::Abba,
-            how: Options { allow_errors: true, ..Options::default() },
-        };
-        let mut duet = Duet::new(settings);
-        let block = |mean_ns: f64| BlockFigures {
-            steps: vec![StepFigures {
-                name: "checkout".to_owned(),
-                kind: "request".to_owned(),
-                operations: 100,
-                mean_ns,
-                quantile_ns: None,
-            }],
-            ended: 100,
-            failed: 0,
-            trusted: true,
-        };
-        for pair in 0..10 {
-            let scatter = 1.0 + 0.001 * f64::from(pair);
-            duet.add(&BlockPair { old: vec![block(2e8)], new: vec![block(2.2e8 * scatter)] });
-        }
-        duet.result()
-    }
+    use crate::sample::slower;
+    use crate::style::COLUMNS;
 
     #[test]
     fn the_decision_comes_first_and_each_step_has_its_interval() {
-        let text = duet(
-            &slower(),
-            "duets/one",
-            crate::style::COLUMNS,
-            Style { colour: false, unicode: true },
-        );
+        let style = Style { colour: false, unicode: true };
+        let text = duet(&slower(), "duets/one", COLUMNS, style);
         let first = text.lines().next().unwrap();
         assert!(first.starts_with("SLOWER  checkout is slower by 10 % (+"), "{text}");
         assert!(

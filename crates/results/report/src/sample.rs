@@ -1,7 +1,11 @@
-//! A run of two phases, and its summary, for tests.
+//! Results for tests: a run of two phases with its summary, and a duet.
 
 use std::collections::BTreeMap;
 
+use compare::Options;
+use compare::duet::{
+    BlockFigures, BlockPair, Duet, DuetResult, DuetSettings, Interleave, StepFigures,
+};
 use record::schema::{
     ErrorSummary, FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, Incident, IncidentFigures,
     IncidentKind, IntervalMethod, Latency, MeasureInfo, MeasureSummary, OperationsSummary,
@@ -338,4 +342,31 @@ pub(crate) fn summary() -> Summary {
             phase("hold", 200, 500, 0, vec![measure("request", 720_000, 12, 3_100_000)]),
         ],
     }
+}
+
+/// A duet of ten pairs in which a step takes 10 % longer.
+pub(crate) fn slower() -> DuetResult {
+    let settings = DuetSettings {
+        difference: 0.05,
+        interleave: Interleave::Abba,
+        how: Options { allow_errors: true, ..Options::default() },
+    };
+    let mut duet = Duet::new(settings);
+    let block = |mean_ns: f64| BlockFigures {
+        steps: vec![StepFigures {
+            name: "checkout".to_owned(),
+            kind: "request".to_owned(),
+            operations: 100,
+            mean_ns,
+            quantile_ns: None,
+        }],
+        ended: 100,
+        failed: 0,
+        trusted: true,
+    };
+    for pair in 0..10 {
+        let scatter = 1.0 + 0.001 * f64::from(pair);
+        duet.add(&BlockPair { old: vec![block(2e8)], new: vec![block(2.2e8 * scatter)] });
+    }
+    duet.result()
 }

@@ -195,9 +195,8 @@ fn side(side: DuetSide) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use crate::duet::tests::slower;
-
     use super::*;
+    use crate::sample::slower;
 
     #[test]
     fn a_page_has_the_decision_and_each_pair() {
