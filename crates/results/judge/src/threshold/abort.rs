@@ -486,7 +486,7 @@ mod tests {
             |text: &str, metric, seconds: &[&[f64]]| ends_by(abort(text, 0, None), metric, seconds);
         let said = |second, shown: &str| Some((second, shown.to_owned()));
         let orders: [&[f64]; 4] = [&[1.0, 2.5], &[], &[6.5], &[0.5]];
-        assert_eq!(ends("sum(orders) < 10", 0, &orders), said(2, "10"));
+        assert_eq!(ends("sum(orders) < 10", 0, &orders), said(2, "10.0"));
         assert_eq!(ends("sum(orders) <= 10", 0, &orders), said(3, "10.5"));
         assert_eq!(ends("count(orders) < 4", 0, &orders), said(3, "4"));
         // 3.5 in the first second, 3.5 in two, 10 in three.
@@ -521,7 +521,7 @@ mod tests {
         let each: [&[f64]; 13] = [&[1.0]; 13];
         assert_eq!(
             ends_by(abort("sum(orders) < 3 in hold", 0, None), 0, &each),
-            Some((12, "3".to_owned()))
+            Some((12, "3.00".to_owned()))
         );
     }
 
