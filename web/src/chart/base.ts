@@ -34,7 +34,7 @@ const ANGLE = 40;
 
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
-/** Both axes and their margins, with room for so many rows of labels above the plot. */
+/** Both axes and their margins, with room for this number of rows of labels above the plot. */
 export function frame(x: Axis, y: Axis, theme: Theme, rows = 0): Option {
   const above = rows * LABELS;
   const below = slope(x, theme);

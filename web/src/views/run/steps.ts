@@ -50,7 +50,7 @@ export function steps(doc: RunDocument): Child[] {
         each(all, 'step', '', (step) => step.name),
         ...(lines.size > 0 ? [overTime(doc, all, lines)] : []),
         ...flags.map((one) => ({ ...one, areBad: all.map((step) => step.breaks_threshold) })),
-        // What failed is told by its share.
+        // The share says what failed.
         ...counts(all).map((one) => ({ ...one, isExtra: one.name !== 'share' })),
         ...names.map((name) => ({ ...times(all, name), isExtra: name !== 'p95' })),
       ],
