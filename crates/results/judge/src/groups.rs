@@ -27,8 +27,8 @@ struct Groups {
     slow_p50_ns: u64,
 }
 
-/// A note for each step whose answers are of two groups, unless incidents, stalls or growth explain them, or a target
-/// that fell behind: there answers take longer and longer, whatever there is of each time.
+/// A note for each step whose answers are of two groups, unless incidents, stalls or growth explain them. A target that
+/// fell behind has answers of all times, since each waits longer than the one before.
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
     if case.overload.saturation.is_some() {

@@ -240,10 +240,10 @@ pub const INCIDENT_ALPHA: f64 = 0.05;
 pub const INCIDENT_ERRORS_MIN: f64 = 0.01;
 /// … or its responses, by their geometric mean, are this many times as long …
 pub const INCIDENT_RESPONSE_TIMES: f64 = 1.25;
-/// … and this many times in a window that is shorter than that, in nanoseconds: a busy machine makes some answers longer for a
-/// moment …
+/// … and this many times in a window that is shorter than [`INCIDENT_SHORT_NS`]: a busy machine makes some answers longer for
+/// a moment …
 pub const INCIDENT_SHORT_RESPONSE_TIMES: f64 = 2.0;
-/// See [`INCIDENT_SHORT_RESPONSE_TIMES`].
+/// The length from which a window is none of [`INCIDENT_SHORT_RESPONSE_TIMES`], in nanoseconds.
 pub const INCIDENT_SHORT_NS: u64 = 2_000_000_000;
 /// … or fewer operations end by this share of those that are due, or usually due if these are more …
 pub const INCIDENT_SHORTFALL_MIN: f64 = 0.25;

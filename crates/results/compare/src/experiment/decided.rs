@@ -104,7 +104,7 @@ pub struct EffectDecision {
 }
 
 impl EffectDecision {
-    /// `p99(checkout): cache on against off is lower by 12 % (-15 to -9)`.
+    /// `p99(checkout) lower by 12 % (-15 to -9) with cache on against off`.
     fn text(&self) -> String {
         let change = self.change.unwrap_or(0.0);
         let by = match self.verdict {
