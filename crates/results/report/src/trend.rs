@@ -4,17 +4,21 @@ use compare::index::{Trend, TrendAlarm, TrendFigure, TrendPart};
 use compare::{p_value, signed_percent};
 use serde::Serialize;
 
-use crate::style::{COLUMNS, INDENT, Line, Style, Tone};
+use crate::style::{COLUMNS, INDENT, Line, Style, Tone, wrap};
 use crate::table::Table;
 
 /// The trend for a terminal. Lines end with `\n`.
 pub fn trend(trend: &Trend, alarms: &[TrendAlarm], style: Style) -> String {
     let mut lines = vec![headline(trend, alarms).render(COLUMNS, style)];
-    lines.extend(alarms.iter().map(|alarm| {
-        let text = format!("{INDENT}{}", sentence(trend, alarm));
-        Line::default().tone(Tone::Bad, text).render(COLUMNS, style)
-    }));
-    lines.push(Line::default().tone(Tone::Dim, subject(trend)).render(COLUMNS, style));
+    for alarm in alarms {
+        for part in wrap(&sentence(trend, alarm), COLUMNS - INDENT.len()) {
+            let text = format!("{INDENT}{part}");
+            lines.push(Line::default().tone(Tone::Bad, text).render(COLUMNS, style));
+        }
+    }
+    for part in wrap(&subject(trend), COLUMNS) {
+        lines.push(Line::default().tone(Tone::Dim, part).render(COLUMNS, style));
+    }
     lines.push(String::new());
     lines.extend(figures(trend).render(COLUMNS, style));
     lines.into_iter().map(|line| line + "\n").collect()
@@ -164,6 +168,19 @@ mod tests {
         let json: serde_json::Value =
             serde_json::from_str(&trend_json(&found, &found.alarms(6))).unwrap();
         assert_eq!((&json["name"], &json["alarms"][0]["from"]), (&"shop".into(), &8.into()));
+    }
+
+    #[test]
+    fn sentences_that_are_long_are_wrapped() {
+        let mut found = example();
+        found.runs[8].note =
+            Some("a pool with more connections and a shorter time limit".to_owned());
+        found.older = 7;
+        let text = trend(&found, &found.alarms(6), Style::PLAIN);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("and a shorter time limit percentiles of checkout"), "{text}");
+        assert!(words.contains("7 older runs left out, a change is significant"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
     }
 
     #[test]

@@ -150,7 +150,11 @@ fn until(args: &ExperimentArgs) -> Option<UntilDecided> {
 /// The experiment in the directory ends in another way.
 fn otherwise(state: &ExperimentState, directory: &Path) -> Failure {
     let how = match state.until {
-        Some(until) => format!("--until decided --difference {}", 100.0 * until.difference) + "%",
+        Some(until) => {
+            // 7 % as a binary fraction, times 100, is 7.000000000000001.
+            let percent = (1e8 * until.difference).round() / 1e6;
+            format!("--until decided --difference {percent}%")
+        }
         None => "a number of repetitions".to_owned(),
     };
     Failure::hinted(
