@@ -207,7 +207,8 @@ mod tests {
             let pressure = (0.1 + 0.05 * rng.unit() + 0.6 * neighbour).min(1.0);
             (neighbour + 0.05 * (rng.unit() - 0.5), shares(pressure, 0.0))
         };
-        let (first, second) = (block(), block());
+        let first = block();
+        let second = block();
         let sign = if rng.below(2) == 0 { 1.0 } else { -1.0 };
         (sign * (second.0 - first.0), MachineShares::greatest([first.1, second.1]))
     }
