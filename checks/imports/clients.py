@@ -23,8 +23,8 @@ RUN_SECONDS_MAX = 300
 # Those that `make bench-peers` does not install.
 OTHERS = {
     "vegeta": {"from": "go", "package": "github.com/tsenart/vegeta/v12", "version": "v12.13.0", "program": "vegeta"},
-    "pytest-benchmark": {"from": "pip", "package": "pytest", "version": "9.2.0", "program": "pytest",
-                         "with": ["pytest-benchmark==5.3.1"]},
+    "pytest-benchmark": {"from": "pip", "package": "pytest-benchmark", "version": "5.3.1", "program": "pytest",
+                         "with": ["pytest==9.2.0"]},
     "HdrHistogram": {"from": "pip", "package": "hdrhistogram", "version": "0.10.8", "program": "python"},
 }
 
@@ -177,9 +177,8 @@ def ghz(_url: str, space: pathlib.Path) -> list[Measured]:
         server.wait(timeout=30)
     summary = json.loads((space / "ghz.json").read_text())
     failed = summary["count"] - summary["statusCodeDistribution"].get("OK", 0)
-    own = {"p50": 0.0, "p95": 0.0}
     own = {f"p{entry['percentage']}": entry["latency"] / 1e6 for entry in summary["latencyDistribution"]
-           if f"p{entry['percentage']}" in own}
+           if entry["percentage"] in (50, 95)}
     # Its distribution is that of calls that succeeded.
     return [Measured(version, "JSON", space / "ghz.json", summary["count"], failed, own, 0.1, of="succeeded")]
 
