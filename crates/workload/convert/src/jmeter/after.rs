@@ -14,6 +14,9 @@ use crate::template::{literal, quoted};
 use crate::writer::{Item, Line, Map, scalar};
 use crate::xpath;
 
+/// Every status of HTTP.
+const ANY_STATUS: &str = "100..599";
+
 /// Paths that name one place.
 static SINGLE: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r#"^\$(?:\.[A-Za-z_][\w-]*|\[\d+\]|\['[^'\\]+'\])*$"#;
@@ -249,9 +252,11 @@ impl<'d, 'i: 'd> Importer<'_> {
         };
         let name = text(node, &format!("{property}.refname")).trim();
         let number = format!("{property}.matchNumber");
-        let is_all = text(node, &number).trim() == "-1";
+        // By default JMeter numbers all matches, for a ForEach controller; the variable itself has the first one.
+        let is_numbered = text(node, &number).trim() == "-1";
+        let is_all = is_numbered && self.variables.is_gone_through(name);
         let query = format!("{property}.xpathQuery");
-        let is_known = is_all || self.first_match(node, &number);
+        let is_known = is_numbered || self.first_match(node, &number);
         let source = self.xpath(text(node, &query), place(node, &query)).filter(|_| is_known);
         let Some(mut source) = source else {
             self.variables.of_user(name);
@@ -381,13 +386,14 @@ impl<'d, 'i: 'd> Importer<'_> {
                 .clone()
                 .all(|code| code.len() == 3 && code.parse::<u16>().is_ok_and(|code| code >= 100));
             if are_codes && !is_not && (texts.len() == 1 || is_any) {
+                results.statuses.retain(|status| status != ANY_STATUS);
                 results.statuses.extend(codes.map(str::to_owned));
                 return;
             }
         }
         // A status of 400 or above is no failure then.
         if flag(node, "Assertion.assume_success") && results.statuses.is_empty() {
-            results.statuses.push("100..599".to_owned());
+            results.statuses.push(ANY_STATUS.to_owned());
         }
         let mut conditions = Vec::new();
         for (wanted, at) in &texts {

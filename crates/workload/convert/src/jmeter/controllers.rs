@@ -115,10 +115,14 @@ impl<'d, 'i: 'd> Importer<'_> {
         }
         let at = opening(node);
         let name = kind(node);
-        let is_controller = name.ends_with("Controller") || name == "InterleaveControl";
+        // What these stand for is elsewhere, or is run from elsewhere.
+        let has_own =
+            !matches!(name, "IncludeController" | "ModuleController" | "TestFragmentController");
+        let is_controller =
+            has_own && (name.ends_with("Controller") || name == "InterleaveControl");
         let is_sampler = |node: Node<'_, '_>| {
             kind(node).contains("Sampler")
-                || matches!(kind(node), "TestAction" | "ModuleController")
+                || matches!(kind(node), "TestAction" | "IncludeController" | "ModuleController")
         };
         if is_controller && !below.is_some_and(|tree| tree.descendants().any(is_sampler)) {
             let message = "controllers without samplers send nothing";

@@ -35,6 +35,8 @@ pub(super) struct Variables {
     read: BTreeSet<String>,
     /// Those that some element sets while users run.
     set: BTreeSet<String>,
+    /// The lists that `ForEach` controllers go through.
+    gone_through: BTreeSet<String>,
     names: Names,
     /// Parameters with their values, by their names in the scenario.
     parameters: BTreeMap<String, String>,
@@ -68,6 +70,11 @@ impl Variables {
         if !name.is_empty() {
             self.set.insert(name.to_owned());
         }
+    }
+
+    /// Whether a `ForEach` controller goes through the matches that this variable numbers.
+    pub(super) fn is_gone_through(&self, name: &str) -> bool {
+        self.gone_through.contains(name)
     }
 
     /// The value of a variable that nothing changes.
@@ -240,6 +247,8 @@ impl Importer<'_> {
                     self.variables.set_by_element(text(node, "variableName").trim());
                 }
                 "ForeachController" => {
+                    let list = text(node, "ForeachController.inputVal").trim();
+                    self.variables.gone_through.insert(list.to_owned());
                     self.variables.set_by_element(text(node, "ForeachController.returnVal").trim());
                 }
                 _ => {

@@ -423,6 +423,26 @@ fn paths_of_xpath_become_selectors() {
         assert!(converted.contains(part), "{part}\n{converted}");
         assert_eq!(converted.contains("found != null"), part.starts_with("found"), "{converted}");
     }
+    // Its number of a match is -1 unless somebody has changed it; a list is what a controller goes through.
+    let numbered = format!(
+        "<XPathExtractor testname=\"X\">{}{}{}</XPathExtractor><hashTree/>",
+        prop("XPathExtractor.refname", "token"),
+        prop("XPathExtractor.xpathQuery", "//a"),
+        prop("XPathExtractor.matchNumber", "-1")
+    );
+    let each = format!(
+        "<ForeachController testname=\"Each\">{}{}</ForeachController><hashTree>{}</hashTree>",
+        prop("ForeachController.inputVal", "token"),
+        prop("ForeachController.returnVal", "one"),
+        sampler("b", "GET", "/${one}", "", "")
+    );
+    for (each, is_list) in [("", false), (each.as_str(), true)] {
+        let inner = format!("{}{each}", sampler("a", "GET", "/", "", &numbered));
+        let (converted, said) = convert(&plan("", THREADS, &inner), Leniency::Strict);
+        let converted = converted.unwrap_or_else(|| panic!("{said}"));
+        assert_eq!(converted.contains("all: true\n"), is_list, "{converted}");
+        assert_eq!(converted.contains("- foreach: token\n"), is_list, "{converted}");
+    }
     let text = plan(
         "",
         THREADS,
@@ -447,6 +467,16 @@ fn connections_and_statuses_are_those_of_the_plan() {
     for part in ["              connection: close\n", "            status: 100..599\n"] {
         assert!(converted.contains(part), "{part}\n{converted}");
     }
+    // Another assertion on the code has the last word.
+    let code = format!(
+        "<ResponseAssertion testname=\"Code\"><collectionProp name=\"Asserion.test_strings\"><stringProp name=\"1\">410</stringProp>\
+         </collectionProp>{}<intProp name=\"Assertion.test_type\">8</intProp></ResponseAssertion><hashTree/>",
+        prop("Assertion.test_field", "Assertion.response_code")
+    );
+    let text = plan("", THREADS, &sampler("a", "GET", "/", "", &format!("{assertion}{code}")));
+    let (converted, said) = convert(&text, Leniency::Strict);
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    assert!(converted.contains("            status: 410\n"), "{converted}");
 }
 
 /// As JMeter merges them.
@@ -576,6 +606,8 @@ fn what_is_not_carried_over_is_named_with_its_line() {
         let (converted, said) = convert(&text, Leniency::Strict);
         assert!(converted.is_none() && said.contains(expected), "{inner}\n{said}");
         assert!(said.contains("shop.jmx:19:"), "{said}");
+        let is_empty = said.contains("controllers without samplers");
+        assert!(!is_empty || inner.contains("<If"), "{said}");
         let (converted, said) = convert(&text, Leniency::Lenient);
         assert!(converted.is_some() && said.contains("left out"), "{inner}\n{said}");
     }
