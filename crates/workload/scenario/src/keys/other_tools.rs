@@ -125,7 +125,7 @@ fn with_own_values(hint: &str, word: &str, rest: &str) -> String {
     match numbers.as_deref() {
         Some([low, high]) => {
             // That of Python ends before the second.
-            let high = high - i64::from(word.ends_with("randrange"));
+            let high = high.saturating_sub(i64::from(word.ends_with("randrange")));
             return hint
                 .replace("random(1, 100)", &format!("random({low}, {high})"))
                 .replace("from 1 to 100", &format!("from {low} to {high}"));
@@ -189,6 +189,10 @@ mod tests {
             ("randomIntBetween(1, 10)", "write `random(1, 10)` for a whole number from 1 to 10"),
             ("7 + __Random( -5 ,5)", "write `random(-5, 5)` for a whole number from -5 to 5"),
             ("random.randrange(0, 5)", "write `random(0, 4)` for a whole number from 0 to 4"),
+            (
+                "random.randrange(0, -9223372036854775808)",
+                "write `random(0, -9223372036854775808)` for a whole number from 0 to -9223372036854775808",
+            ),
             ("random.randint(n, 5)", "write `random(1, 100)` for a whole number from 1 to 100"),
             ("randomString(12)", "write `random_string(12)`"),
             ("__ENV.PLACE", "write `env('PLACE')`"),
