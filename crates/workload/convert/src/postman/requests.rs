@@ -121,7 +121,7 @@ impl Importer<'_> {
         }
     }
 
-    /// The URL: `raw`, or what it is made of.
+    /// The URL, with the variables of its path.
     fn address(&mut self, node: &Node, at: &Range<usize>) -> Address {
         let url = node.get("url");
         let url = url.or_else(|| node.scalar().map(|_| node));

@@ -136,7 +136,7 @@ pub(super) fn read_tsung(text: &str, options: &ReadOptions) -> Result<ToolResult
         }
         let fields: Vec<&str> = text.split(';').collect();
         if fields.len() <= TSUNG_BEFORE + TSUNG_BEHIND {
-            let problem = "the line has less than Tsung's 13 fields; complete or remove it";
+            let problem = "the line has fewer than Tsung's 13 fields; complete or remove it";
             return Err(BadLine::new(line, problem).into());
         }
         let (before, rest) = fields.split_at(TSUNG_BEFORE);

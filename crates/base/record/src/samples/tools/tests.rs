@@ -226,7 +226,7 @@ fn tsung_says_when_requests_ended() {
     ];
     assert_eq!(shown(dump), expected);
     let cut = dump.replace(";;;;\n", "\n");
-    assert!(refused(&cut).starts_with("line 3: the line has less than Tsung's 13 fields"));
+    assert!(refused(&cut).starts_with("line 3: the line has fewer than Tsung's 13 fields"));
 }
 
 #[test]
