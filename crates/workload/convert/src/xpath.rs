@@ -1,8 +1,12 @@
 //! Paths of XPath 1.0 as selectors of CSS, where both name the same elements.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+use crate::template::literal;
+use crate::writer::{Item, Map};
 
 /// A step: its axis, the name of elements, and conditions in brackets.
 static STEP: LazyLock<Regex> = LazyLock::new(|| {
@@ -22,6 +26,17 @@ pub(crate) struct Found {
     pub(crate) selector: String,
     /// The attribute whose value is meant; `None`: the text of the element.
     pub(crate) attribute: Option<String>,
+}
+
+impl Found {
+    /// The source of a variable.
+    pub(crate) fn source(self, at: Range<usize>) -> Map {
+        let mut source = Map::single(at, "css", Item::Text(literal(&self.selector)));
+        if let Some(attribute) = self.attribute {
+            source.put("attr", Item::Text(attribute));
+        }
+        source
+    }
 }
 
 /// What a path finds; `None`: a selector cannot say it.

@@ -238,11 +238,7 @@ impl<'d, 'i: 'd> Importer<'_> {
         let message =
             "paths of XPath become selectors of CSS, and responses are read as pages of HTML";
         self.diagnostics.differs("xpath", at.clone(), message);
-        let mut source = Map::single(at, "css", Item::Text(literal(&found.selector)));
-        if let Some(attribute) = found.attribute {
-            source.put("attr", Item::Text(attribute));
-        }
-        Some(source)
+        Some(found.source(at))
     }
 
     fn xpath_extractor(&mut self, node: Node<'d, 'i>, results: &mut Results) {

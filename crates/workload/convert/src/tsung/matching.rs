@@ -8,7 +8,6 @@ use super::attributes::value_at;
 use super::control::set;
 use super::text;
 use super::{Importer, Item, Map, opening};
-use crate::template::literal;
 use crate::xpath;
 
 /// Action if a match comes true.
@@ -213,11 +212,7 @@ impl Importer<'_> {
             self.diagnostics.lost(at.clone(), message);
             return None;
         };
-        let mut source = Map::single(at.clone(), "css", Item::Text(literal(&found.selector)));
-        if let Some(attribute) = found.attribute {
-            source.put("attr", Item::Text(attribute));
-        }
-        Some(source)
+        Some(found.source(at.clone()))
     }
 
     /// Adds the request's steps and what follows from its matches. Of those that end or repeat something, the first that
