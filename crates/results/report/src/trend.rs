@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(lines[0], "WORSE  shop in 12 runs");
         assert_eq!(
             lines[1],
-            "  p99 rose from 100 ms to 150 ms (+50 %, p 0.002) with the run runs/8: new pool"
+            "  p99 rose from 100 ms to 150 ms (+50 %, p 0.0020) with the run runs/8: new pool"
         );
         assert!(
             lines[2].starts_with("percentiles of checkout, 1 untrusted run left out"),

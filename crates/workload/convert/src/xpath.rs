@@ -43,7 +43,9 @@ impl Found {
 pub(crate) fn found(path: &str) -> Option<Found> {
     let mut rest = path.trim();
     let mut selector = String::new();
-    while let Some(step) = STEP.captures(rest) {
+    while rest != "/text()"
+        && let Some(step) = STEP.captures(rest)
+    {
         if !selector.is_empty() {
             selector.push_str(if &step[1] == "//" { " " } else { " > " });
         }

@@ -12,11 +12,17 @@ fn runs(root: &Path, times_ms: &[f64]) {
     for (number, &time_ms) in times_ms.iter().enumerate() {
         // No two medians are alike.
         let time_ms = time_ms + number as f64 % 3.0 / 10.0;
-        Made::answering(2, |_| time_ms).write_into(root, |info| {
+        let run = Made::answering(2, |_| time_ms).write_into(root, |info| {
             info.name = "shop".to_owned();
             info.id = format!("20261121T{number:06}-shop-0001");
             info.started_unix_ns += 60_000_000_000 * number as u64;
         });
+        // Nobody planned these operations, so that the run is not trusted. Here only its times matter.
+        let path = run.path().join("summary.json");
+        let mut summary: Value =
+            serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        summary["verdict"] = "measured".into();
+        std::fs::write(path, summary.to_string()).unwrap();
     }
 }
 

@@ -467,9 +467,9 @@ pub(super) fn clean_name(name: &str, kind: &str) -> String {
     }
 }
 
-/// A URL without its query and fragment, in which secrets are; any other text as it is.
+/// A URL or path without its query and fragment, in which secrets are; any other text as it is.
 pub(super) fn without_query(text: &str) -> &str {
-    match text.contains("://") {
+    match text.starts_with('/') || text.contains("://") {
         true => text.split(['?', '#']).next().unwrap_or(text),
         false => text,
     }
@@ -528,6 +528,7 @@ mod tests {
         }
         assert_eq!(clean_name(&"x".repeat(1_000), REQUEST).len(), NAME_CHARS_MAX);
         assert_eq!(without_query("GET http://a/b?token=1"), "GET http://a/b");
+        assert_eq!(without_query("/b?token=1"), "/b");
         assert_eq!(without_query("what?"), "what?");
     }
 

@@ -15,7 +15,7 @@ fn steps_of_other_tools_are_explained() {
     for (step, expected) in [
         ("forEach: items", "did you mean `foreach`?"),
         ("for_each: items", "did you mean `foreach`?"),
-        ("repeat: 3", "write `loop: 10`"),
+        ("repeat: 3", "write `loop: 3`"),
         ("sleep: 1s", "write `think: 1s`"),
         ("pause: 1s", "write `think: 1s`"),
         ("wait: 1s", "write `think: 1s`"),

@@ -220,7 +220,7 @@ fn a_metric_may_end_the_run_where_its_figure_holds_at_first() {
     let with = |item: &str| with_item(item) + metrics;
     for item in [
         "{ abort: sum(orders) < 500 }",
-        "{ abort: rate(orders) > 1.5/s, over: 10s }",
+        "{ abort: rate(orders) > 1.5/s, over: 1s }",
         "{ abort: last(depth) <= 7 in hold }",
         "{ abort: mean(basket) > 5 EUR, after: 1s }",
         "{ abort: sum(basket) == 0 }",
