@@ -12,7 +12,7 @@ SEQUENCES = 2_000
 # Sequences of each machine and shift, which take up to 400 pairs.
 SHIFTED = 400
 # Histories of each machine, with 90 looks.
-HISTORIES = 1_000
+HISTORIES = 200
 
 if __name__ == "__main__":
     program = example("duet_truth")
