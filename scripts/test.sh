@@ -117,7 +117,7 @@ if tools=$(scripts/tool.sh cargo-nextest); then
     export PATH="$tools:$PATH"
     test=(cargo nextest run --profile "$profile")
     # Those that mostly wait, and beside them, at the lowest priority, those that compute (.config/nextest.toml).
-    export NEXTEST_TEST_THREADS="${NEXTEST_TEST_THREADS:-$((20 + $(nproc)))}"
+    export NEXTEST_TEST_THREADS="${NEXTEST_TEST_THREADS:-$((16 + $(nproc)))}"
 else
     echo "without cargo-nextest: by cargo test, which repeats no test and does not say which are slow" >&2
     test=(cargo test --no-fail-fast)
