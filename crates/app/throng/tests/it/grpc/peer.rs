@@ -1,12 +1,11 @@
 //! The Python server of the gRPC project.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use testkit::needs::skip;
 
-use crate::support::Space;
+use crate::support::{Running, Space};
 
 /// Answers calls with their own bytes, and reports what it counted once its standard input ends.
 const SCRIPT: &str = r#"
@@ -72,8 +71,7 @@ print(json.dumps(counted), flush=True)
 "#;
 
 pub(super) struct Grpcio {
-    process: Child,
-    out: BufReader<ChildStdout>,
+    python: Running,
     pub(super) url: String,
 }
 
@@ -89,31 +87,19 @@ impl Grpcio {
             skip("Python has no grpcio: gRPC is not tried against it");
             return None;
         }
-        let mut process = Command::new(&python)
-            .arg(space.file("server.py", SCRIPT))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut out = BufReader::new(process.stdout.take().unwrap());
-        let mut port = String::new();
-        out.read_line(&mut port).unwrap();
-        let url = format!("http://127.0.0.1:{}", port.trim());
-        Some(Grpcio { process, out, url })
+        let mut command = Command::new(&python);
+        command.arg(space.file("server.py", SCRIPT)).stdin(Stdio::piped());
+        let mut python = Running::start(&mut command);
+        let url = format!("http://127.0.0.1:{}", python.line().trim());
+        Some(Grpcio { python, url })
     }
 
     /// Ends it and returns what it counted.
     pub(super) fn stop(mut self) -> Value {
-        drop(self.process.stdin.take());
-        let mut text = String::new();
-        self.out.read_to_string(&mut text).unwrap();
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text:?}: {error}"))
-    }
-}
-
-impl Drop for Grpcio {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.python.release();
+        let ended = self.python.end().with(0);
+        // The first line was its port.
+        let counted = ended.out.lines().nth(1).unwrap_or_default();
+        serde_json::from_str(counted).unwrap_or_else(|error| panic!("{counted:?}: {error}"))
     }
 }

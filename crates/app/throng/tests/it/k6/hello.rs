@@ -1,11 +1,10 @@
 //! The service of `examples/k6/hello.proto`, by Node's HTTP/2: it answers with the greeting, and counts.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use testkit::needs::skip;
 
-use crate::support::Space;
+use crate::support::{Running, Space};
 
 const SCRIPT: &str = r"
 const http2 = require('node:http2');
@@ -31,8 +30,7 @@ process.stdin.resume();
 ";
 
 pub(super) struct Hello {
-    process: Child,
-    out: BufReader<ChildStdout>,
+    node: Running,
     pub(super) url: String,
 }
 
@@ -44,31 +42,17 @@ impl Hello {
             skip("examples/k6/grpc.yaml needs a server in Node");
             return None;
         }
-        let mut process = Command::new("node")
-            .arg(space.file("server.js", SCRIPT))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut out = BufReader::new(process.stdout.take().unwrap());
-        let mut port = String::new();
-        out.read_line(&mut port).unwrap();
-        let url = format!("http://127.0.0.1:{}", port.trim());
-        Some(Hello { process, out, url })
+        let mut command = Command::new("node");
+        command.arg(space.file("server.js", SCRIPT)).stdin(Stdio::piped());
+        let mut node = Running::start(&mut command);
+        let url = format!("http://127.0.0.1:{}", node.line().trim());
+        Some(Hello { node, url })
     }
 
     /// Ends it; a path and a greeting for each call that it had.
     pub(super) fn stop(mut self) -> Vec<String> {
-        drop(self.process.stdin.take());
-        let mut text = String::new();
-        self.out.read_to_string(&mut text).unwrap();
-        text.lines().map(str::to_owned).collect()
-    }
-}
-
-impl Drop for Hello {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.node.release();
+        // The first line was its port.
+        self.node.end().with(0).out.lines().skip(1).map(str::to_owned).collect()
     }
 }
