@@ -18,13 +18,18 @@ def example(name: str) -> pathlib.Path:
 
 def write(document: str, table: str, command: list, kind: str = "truth") -> None:
     """Puts what a command prints between `<!-- KIND: TABLE -->` and `<!-- end -->`."""
-    path = ROOT / document
     found = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True)
+    put(document, kind, table, found.stdout)
+    print(f"wrote {table}", flush=True)
+
+
+def put(document: str, kind: str, table: str, text: str) -> None:
+    """Puts a text between `<!-- KIND: TABLE -->` and `<!-- end -->`."""
+    path = ROOT / document
     head, mark, rest = path.read_text().partition(f"<!-- {kind}: {table} -->\n")
     _, end, tail = rest.partition("<!-- end -->")
     if not end:
         sys.exit(f"{path.name} has no place for the table {table}")
     temporary = path.with_suffix(".tmp")
-    temporary.write_text(f"{head}{mark}{found.stdout}{end}{tail}")
+    temporary.write_text(f"{head}{mark}{text}{end}{tail}")
     temporary.rename(path)
-    print(f"wrote {table}", flush=True)

@@ -4,7 +4,11 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs/import-checks.md"
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from docs_table import put  # noqa: E402
+
+DOCUMENT = "docs/import-checks.md"
 
 
 def markdown(heads: list[str], rows: list[list[str]], texts: int) -> str:
@@ -15,8 +19,4 @@ def markdown(heads: list[str], rows: list[list[str]], texts: int) -> str:
 
 def write(name: str, text: str) -> None:
     """Puts a table between `<!-- imports: NAME -->` and `<!-- end -->`."""
-    head, mark, rest = DOCUMENT.read_text().partition(f"<!-- imports: {name} -->\n")
-    _, end, tail = rest.partition("<!-- end -->")
-    if not end:
-        sys.exit(f"{DOCUMENT.name} has no place for the table {name}")
-    DOCUMENT.write_text(f"{head}{mark}{text}{end}{tail}")
+    put(DOCUMENT, "imports", name, text)

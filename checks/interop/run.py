@@ -16,17 +16,18 @@ import tempfile
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "scripts")]
 
 import daemons  # noqa: E402
 import grpc_cases  # noqa: E402
 import http_cases  # noqa: E402
 import servers  # noqa: E402
+from docs_table import put  # noqa: E402
 from play import Bed  # noqa: E402
 
-ROOT = HERE.parents[1]
 BUILDS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-DOCUMENT = ROOT / "docs/interop.md"
+DOCUMENT = "docs/interop.md"
 COLUMNS = {
     "requests": "requests", "bodies": "large bodies", "trailers": "trailers", "compressed": "compressed",
     "streams": f"{http_cases.STREAMS} streams", "reload": "replaced under load", "ends": "idle ends",
@@ -60,15 +61,6 @@ class Table:
             lines.append(f"| {' | '.join([*row, *(cells.get(case, '–') for case in columns)])} |")
         lines += ["", *(f"{number}. {note}" for number, note in enumerate(self.notes, 1))] if self.notes else []
         return "\n".join(lines) + "\n"
-
-
-def write(name: str, text: str) -> None:
-    """Puts a table between `<!-- interop: NAME -->` and `<!-- end -->`."""
-    head, mark, rest = DOCUMENT.read_text().partition(f"<!-- interop: {name} -->\n")
-    _, end, tail = rest.partition("<!-- end -->")
-    if not end:
-        sys.exit(f"{DOCUMENT.name} has no place for the table {name}")
-    DOCUMENT.write_text(f"{head}{mark}{text}{end}{tail}")
 
 
 def http(bed: Bed, folder: pathlib.Path, tls: dict, names: list) -> Table:
@@ -127,7 +119,7 @@ def main(arguments: list) -> int:
         print(f"\n{text}", flush=True)
         wrong += len(found.notes)
         if writes:
-            write(name, text)
+            put(DOCUMENT, "interop", name, text)
     return 1 if wrong else 0
 
 
