@@ -234,6 +234,8 @@ impl<'p> Interpreter<'p> {
             | Op::Pace { .. }
             | Op::Set { .. }
             | Op::Script(_)
+            | Op::K6(_)
+            | Op::K6Next(_)
             | Op::Meet(_)
             | Op::Feed(_)
             | Op::Check { .. }

@@ -20,6 +20,9 @@ pub struct HttpOp {
     /// The variable that `path` begins with, where it does: it holds a path below the target or a
     /// whole URL, which says the endpoint.
     pub located_by: Option<Slot>,
+    /// Method, URL, headers, body and limits are those that the user's script of k6 asks for, and the answer goes there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_script: bool,
     /// Step headers, then run-wide headers not overridden; never `host`, `content-length` or
     /// `connection` unless the scenario wrote them.
     pub headers: Vec<(String, Template)>,
@@ -75,7 +78,7 @@ pub fn is_secret_header(name: &str) -> bool {
 impl HttpOp {
     /// True where the response body has to be kept until its end.
     pub fn keeps_body(&self) -> bool {
-        self.graphql.is_some() || self.save.iter().any(|s| s.from.reads_body())
+        self.by_script || self.graphql.is_some() || self.save.iter().any(|s| s.from.reads_body())
     }
 }
 

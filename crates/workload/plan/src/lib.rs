@@ -17,6 +17,7 @@ mod hash;
 mod http;
 mod ids;
 pub mod json;
+mod k6;
 mod load_setting;
 mod matching;
 mod measures;
@@ -51,6 +52,7 @@ pub use data::{Data, DrawnRow, End, Feed, Order, Table};
 pub use elements::Elements;
 pub use http::{HttpOp, StatusRule, is_secret_header};
 pub use ids::{DataId, EndpointId, MeasureId, MessageId, MetricId, Pc, Register, SessionId, Slot};
+pub use k6::{K6File, K6Metric, K6Name, K6Next, K6Op, K6Script};
 pub use load_setting::LoadSetting;
 pub use matching::{Match, MatchTest, Save, Source, pointer_text};
 pub use measures::{
@@ -137,6 +139,9 @@ pub struct Plan {
     pub data: Vec<Data>,
     /// Functions and steps in JavaScript.
     pub script: Option<Arc<Script>>,
+    /// A script of k6.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k6: Option<Arc<K6Script>>,
     /// The files that the scenario includes.
     pub included: Vec<Included>,
     /// The messages and methods of gRPC calls; empty where there are none.

@@ -118,6 +118,7 @@ impl Session {
                     measures.get(measure.index()).map(|measure| &measure.name)
                 }
                 Op::Script(_)
+                | Op::K6(_)
                 | Op::Record { .. }
                 | Op::ThinkFor(_)
                 | Op::LoopStart { .. }
@@ -161,7 +162,12 @@ impl Session {
     fn never_leaves(&self, top: Pc, end: Pc) -> bool {
         // A loop with a condition leaves to the instruction after its jump.
         let body = self.ops.get(top as usize..end as usize).unwrap_or(&[]);
-        let leaves = |op: &Op| matches!(op, Op::JumpUnless { to, .. } if *to == end + 1);
+        // Nor is a script's function the body of a loop: requests lead back to it.
+        let leaves = |op: &Op| match op {
+            Op::JumpUnless { to, .. } => *to == end + 1,
+            Op::K6(_) | Op::K6Next(_) => true,
+            _ => false,
+        };
         !body.is_empty() && !body.iter().any(leaves)
     }
 

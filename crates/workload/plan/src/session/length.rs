@@ -103,6 +103,9 @@ impl<'s> Walk<'s> {
                 self.marks[register.index()] = Some(due_ns + finite(every.mean()) * 1e9);
                 next
             }
+            // How long it takes is known to its script alone.
+            Op::K6(op) => op.end,
+            Op::K6Next(next) => next.end,
             Op::Set { slot, value } => {
                 let value = value.eval(self);
                 self.slots[slot.index()] = value.unwrap_or_default();

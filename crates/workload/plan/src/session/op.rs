@@ -10,6 +10,7 @@ use crate::data::Feed;
 use crate::expr::{Condition, Expr, Template};
 use crate::http::HttpOp;
 use crate::ids::{MeasureId, MetricId, Pc, Register, Slot};
+use crate::k6::{K6Next, K6Op};
 use crate::matching::Save;
 use crate::meetings::MeetOp;
 use crate::messages::{Expect, SendOp};
@@ -55,6 +56,10 @@ pub enum Op {
     Set { slot: Slot, value: Template },
     /// Run a step that is written in JavaScript.
     Script(Box<ScriptOp>),
+    /// Run a function of a script of k6.
+    K6(Box<K6Op>),
+    /// Take the next request of a batch that such a function has made.
+    K6Next(Box<K6Next>),
     /// Meet other users: a rendezvous, a counter, a queue.
     Meet(Box<MeetOp>),
     /// Take a row of the users' own data, or finish where there is none.
@@ -208,6 +213,7 @@ impl Op {
             Op::Pace { .. } => "pace",
             Op::Set { .. } => "set",
             Op::Script(_) => "js",
+            Op::K6(_) | Op::K6Next(_) => "k6",
             Op::Feed(_) => "feed",
             Op::Meet(op) => match **op {
                 MeetOp::Rendezvous { .. } => "rendezvous",
@@ -231,7 +237,12 @@ impl Op {
     /// True if it lets time pass.
     pub fn waits(&self) -> bool {
         match self {
-            Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Expect(_) => true,
+            Op::Http(_)
+            | Op::WsOpen(_)
+            | Op::SseOpen(_)
+            | Op::TcpOpen(_)
+            | Op::Expect(_)
+            | Op::K6(_) => true,
             // Values may be there.
             Op::Meet(op) => matches!(**op, MeetOp::Rendezvous { timeout_ns: 1.., .. }),
             Op::CallEnd(end) => !end.cancels,
@@ -248,6 +259,7 @@ impl Op {
             | Op::Close { .. }
             | Op::Set { .. }
             | Op::Script(_)
+            | Op::K6Next(_)
             | Op::Feed(_)
             | Op::Check { .. }
             | Op::Measure { .. }

@@ -118,6 +118,7 @@ impl Checker<'_> {
             method: "POST".to_owned(),
             path: location.path,
             located_by: None,
+            by_script: false,
             headers,
             own_cookies: Vec::new(),
             body: None,

@@ -202,6 +202,7 @@ impl Checker<'_> {
             method: line.method.clone(),
             path,
             located_by,
+            by_script: false,
             headers,
             own_cookies,
             body,

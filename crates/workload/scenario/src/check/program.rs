@@ -145,7 +145,7 @@ pub(super) fn may_fail_in(ops: &[Op]) -> bool {
         | Op::JumpUnless { condition: expr, .. }
         | Op::Record { value: expr, .. }
         | Op::ThinkFor(expr) => !matches!(expr, Expr::Const(_)),
-        Op::Script(_) | Op::Feed(_) | Op::RetryEnd { until: Some(_) } => true,
+        Op::Script(_) | Op::K6(_) | Op::Feed(_) | Op::RetryEnd { until: Some(_) } => true,
         _ => false,
     })
 }
