@@ -1,0 +1,195 @@
+//! What users ask for, and what they are given.
+
+use stats::rng::Rng;
+
+/// An error of a script.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Fault {
+    /// In words.
+    pub message: String,
+    /// The file that the place is in.
+    pub file: Option<String>,
+    /// Line and column, from 1, as far as they are known.
+    pub place: Option<(u32, u32)>,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.file, self.place) {
+            (Some(file), Some((line, column))) => {
+                write!(f, "{}, at {file}:{line}:{column}", self.message)
+            }
+            _ => f.write_str(&self.message),
+        }
+    }
+}
+
+impl Fault {
+    /// One without a place.
+    pub fn new(message: impl Into<String>) -> Fault {
+        Fault { message: message.into(), file: None, place: None }
+    }
+}
+
+/// What a user waits for, or how its function ended.
+#[derive(Debug)]
+pub enum Ask {
+    /// The answer to a request.
+    Request(Box<Request>),
+    /// Those to several requests at the same time; at least one.
+    Batch(Vec<Request>),
+    /// A time, in nanoseconds.
+    Sleep(u64),
+    /// Nothing: the function has returned this value, as JSON, or thrown.
+    Done(Result<Option<String>, Fault>),
+}
+
+/// What a user continues with.
+#[derive(Debug)]
+pub enum Answer {
+    /// A function begins.
+    Begin(Box<Begin>),
+    /// The time of its sleep is over.
+    Woken,
+    Response(Box<Response>),
+    /// In the order of the requests.
+    Batch(Vec<Response>),
+    /// It is to end: all that it runs is interrupted.
+    End,
+}
+
+/// A function that begins.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Begin {
+    /// Its name among the script's exports; empty: the top level alone is evaluated.
+    pub function: String,
+    /// The scenario of the options that it is an iteration of; empty: it is `setup` or `teardown`.
+    pub scenario: String,
+    /// What `setup` returned, as JSON; empty: nothing.
+    pub data: String,
+    /// The iteration's number in the run, from 0.
+    pub number: u64,
+}
+
+impl Begin {
+    /// Whether it is an iteration of a scenario.
+    pub fn is_iteration(&self) -> bool {
+        !self.scenario.is_empty() && !self.function.is_empty()
+    }
+}
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Request {
+    pub method: String,
+    /// Without credentials and fragment.
+    pub url: String,
+    /// The tag `name`.
+    pub name: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Option<Vec<u8>>,
+    pub timeout_ns: u64,
+    /// How many redirects are followed.
+    pub redirects: u8,
+    /// The statuses that are no failure, as inclusive ranges; empty: all are.
+    pub expected: Vec<(u16, u16)>,
+}
+
+impl Request {
+    /// Whether a response of this status is no failure.
+    pub fn expects(&self, status: u16) -> bool {
+        self.expected.is_empty()
+            || self.expected.iter().any(|&(low, high)| (low..=high).contains(&status))
+    }
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Response {
+    /// 0: there is none.
+    pub status: u16,
+    /// `HTTP/1.1`, `HTTP/2.0`; empty: there is none.
+    pub protocol: &'static str,
+    /// The URL that answered, behind all redirects.
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+    pub timings: Timings,
+    /// Bytes of the request and of the answer, heads included.
+    pub bytes_out: u64,
+    pub bytes_in: u64,
+    /// Redirects that led to it.
+    pub hops: Vec<Hop>,
+    /// Why there is no response: k6's code of the error, and its words.
+    pub failure: Option<(u16, String)>,
+}
+
+/// An answer that led elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hop {
+    pub status: u16,
+    pub timings: Timings,
+}
+
+/// Parts of a request's time, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timings {
+    /// Until there is a connection, its set-up aside.
+    pub blocked_ns: u64,
+    pub connecting_ns: u64,
+    pub tls_ns: u64,
+    pub sending_ns: u64,
+    /// From the request's last byte to the first of the answer.
+    pub waiting_ns: u64,
+    pub receiving_ns: u64,
+}
+
+/// What a call may look at.
+#[derive(Debug)]
+pub struct Surroundings<'a> {
+    /// The run's clock: milliseconds since the Unix epoch.
+    pub unix_ms: f64,
+    /// Since the run's start, in milliseconds.
+    pub elapsed_ms: f64,
+    /// The stream from which `Math.random` draws.
+    pub rng: &'a mut Rng,
+}
+
+/// A number of a metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// Place among [`plan::K6Script::metrics`].
+    pub metric: usize,
+    pub value: f64,
+}
+
+/// A check that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    pub name: String,
+    pub holds: bool,
+}
+
+/// Lines that scripts have written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Console {
+    pub lines: Vec<ConsoleLine>,
+    /// How many were too many.
+    pub dropped: u64,
+}
+
+/// A line of the console.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsoleLine {
+    /// The run's clock: milliseconds since the Unix epoch.
+    pub unix_ms: i64,
+    pub text: String,
+}
+
+/// What a user has recorded since it was resumed.
+#[derive(Debug, Default)]
+pub struct Yielded {
+    pub samples: Vec<Sample>,
+    pub checks: Vec<Checked>,
+    pub console: Console,
+}

@@ -1,0 +1,47 @@
+//! Paths of files, as scripts write them.
+
+/// A path without `.`, and `..` where it can be left out: `./a/../b.js` is `b.js`.
+pub(crate) fn plain(name: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in name.split('/') {
+        match part {
+            "." => {}
+            "" if !parts.is_empty() => {}
+            ".." if !matches!(parts.last(), None | Some(&("" | ".."))) => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The file that `written` means in the file `base`, relative to the script's folder. The error says why it can be none.
+pub(crate) fn resolve(base: &str, written: &str) -> Result<String, String> {
+    let written = written.strip_prefix("file://").unwrap_or(written);
+    if written.starts_with('/') {
+        return Err(format!(
+            "`{written}` is an absolute path: files have to lie in the script's folder"
+        ));
+    }
+    let folder = base.rfind('/').map_or("", |end| &base[..=end]);
+    let name = plain(&format!("{folder}{written}"));
+    match name == ".." || name.starts_with("../") {
+        true => Err(format!("`{written}` is outside of the script's folder")),
+        false => Ok(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_lie_in_the_scripts_folder() {
+        assert_eq!(resolve("script.js", "./lib/../a.json").unwrap(), "a.json");
+        assert_eq!(resolve("lib/b.js", "../a.js").unwrap(), "a.js");
+        assert_eq!(resolve("lib/b.js", "c.js").unwrap(), "lib/c.js");
+        assert!(resolve("lib/b.js", "../../a.js").unwrap_err().contains("outside"));
+        assert!(resolve("b.js", "/etc/passwd").unwrap_err().contains("absolute"));
+    }
+}

@@ -1,0 +1,60 @@
+//! No JavaScript: this program was built without the feature `full`, and so without QuickJS.
+
+use std::sync::Arc;
+
+use plan::K6Script;
+
+use crate::exchange::{Answer, Ask, Fault, Surroundings, Yielded};
+use crate::scenario::Script;
+
+/// What all users of a loop share.
+#[derive(Debug)]
+pub struct Common;
+
+impl Common {
+    pub fn new(_: &Arc<K6Script>) -> Common {
+        Common
+    }
+}
+
+/// A value of this type never exists.
+#[derive(Debug)]
+pub enum User {}
+
+impl User {
+    /// # Errors
+    /// Always.
+    pub fn new(_: &Common, _: u64) -> Result<User, Fault> {
+        Err(absent())
+    }
+
+    pub fn prepare(&mut self, _: &str, _: &mut Surroundings<'_>) {
+        match *self {}
+    }
+
+    pub fn resume(&mut self, _: Answer, _: &mut Surroundings<'_>) -> Ask {
+        match *self {}
+    }
+
+    pub fn is_over(&self) -> bool {
+        match *self {}
+    }
+
+    pub fn take_yielded(&mut self) -> Yielded {
+        match *self {}
+    }
+}
+
+/// # Errors
+/// Always.
+pub fn read(
+    _: &str,
+    _: &[(String, String)],
+    _: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+) -> Result<Script, Fault> {
+    Err(absent())
+}
+
+fn absent() -> Fault {
+    Fault::new("this program was built without scripts")
+}
