@@ -1,0 +1,259 @@
+// What the modules of k6 share. Evaluated once in each context, before the script: it takes the host's functions, which the
+// script never sees, and gives the language the run's clock and the user's random numbers.
+const host = globalThis.__host;
+delete globalThis.__host;
+
+const put = (object, key, value) =>
+  Object.defineProperty(object, key, { value, writable: true, configurable: true });
+
+// The run's clock.
+const Clock = Date;
+const RunDate = function Date(...parts) {
+  if (new.target === undefined) return new RunDate().toString();
+  return Reflect.construct(Clock, parts.length === 0 ? [host.now()] : parts, new.target);
+};
+RunDate.prototype = Clock.prototype;
+put(RunDate, "now", () => Math.floor(host.now()));
+put(RunDate, "UTC", Clock.UTC);
+put(RunDate, "parse", Clock.parse);
+put(Clock.prototype, "constructor", RunDate);
+put(globalThis, "Date", RunDate);
+put(Math, "random", host.random);
+
+// The console.
+const shown = (value) => {
+  if (typeof value === "string") return value;
+  if (value instanceof Error) return value.stack ? `${value}\n${value.stack}` : String(value);
+  if (typeof value === "function") return "[object Function]";
+  if (value === undefined) return "undefined";
+  try {
+    const json = JSON.stringify(value);
+    return json === undefined ? String(value) : json;
+  } catch (_) {
+    return String(value);
+  }
+};
+const line = (level) => (...values) => host.log(level, values.map(shown).join(" "));
+put(globalThis, "console", {
+  log: line("info"), info: line("info"), warn: line("warn"), error: line("error"), debug: line("debug"), trace: line("debug"),
+});
+
+export const fault = (message) => { throw new Error(message); };
+export const missing = (what, instead) =>
+  fault(`${what} of k6 is not supported here${instead ? `: ${instead}` : ""}`);
+const absent = (what, instead) => () => missing(what, instead);
+
+put(globalThis, "require", absent("`require`", "write `import` instead"));
+for (const name of ["setTimeout", "setInterval", "clearTimeout", "clearInterval"]) {
+  put(globalThis, name, absent(`\`${name}\``, "write `sleep` where the user is to wait"));
+}
+put(globalThis, "__ENV", JSON.parse(host.env()));
+
+export const where = () => JSON.parse(host.where());
+const inInit = () => host.phase() === "init";
+export const outsideOfInit = (what) => {
+  if (inInit()) fault(`${what} in the init context is not supported`);
+};
+put(globalThis, "open", (path, mode) => {
+  if (!inInit()) fault("the `open()` function is only available in the init context (i.e. the global scope)");
+  if (mode !== undefined && mode !== "b" && mode !== "") fault(`\`open\` has no mode "${mode}": it is "b" or left out`);
+  return host.open(String(path), mode === "b");
+});
+
+// Bytes and texts.
+export const isBytes = (value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value);
+export const bytesOf = (value) => {
+  if (typeof value === "string" || value instanceof ArrayBuffer) return value;
+  if (ArrayBuffer.isView(value)) return value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
+  if (Array.isArray(value)) return new Uint8Array(value).buffer;
+  return fault(`this is no text and has no bytes: ${shown(value)}`);
+};
+
+// Tags. Those of a sample are the scenario's, the user's, the group's and its own; later ones win.
+let groupPath = "";
+let userTags = Object.create(null);
+let iterationTags = Object.create(null);
+export const currentGroup = () => groupPath;
+const begin = (tags, group) => {
+  groupPath = group;
+  iterationTags = Object.assign(Object.create(null), tags);
+};
+Object.defineProperty(globalThis, "__begin", { value: begin });
+const flat = (...parts) => {
+  const tags = Object.assign(Object.create(null), iterationTags, userTags, ...parts);
+  if (!("group" in tags)) tags.group = groupPath;
+  const list = [];
+  for (const name of Object.keys(tags)) {
+    const value = tags[name];
+    if (value !== undefined && value !== null) list.push(name, String(value));
+  }
+  return list;
+};
+export const tagsSet = new Proxy(Object.create(null), {
+  get: (_, name) => (name in userTags ? userTags[name] : iterationTags[name]),
+  set: (_, name, value) => {
+    if (!["string", "number", "boolean"].includes(typeof value)) {
+      throw new TypeError("only String, Boolean and Number types are accepted as a metric tag value");
+    }
+    userTags[name] = String(value);
+    return true;
+  },
+  deleteProperty: (_, name) => delete userTags[name],
+  has: (_, name) => name in userTags || name in iterationTags,
+  ownKeys: () => Object.keys(Object.assign({}, iterationTags, userTags)),
+  getOwnPropertyDescriptor: (_, name) => ({ value: String(userTags[name] ?? iterationTags[name]), enumerable: true, configurable: true }),
+});
+export const sample = (name, value, tags) => {
+  if (host.records(name)) host.sample(name, value, flat(tags));
+};
+
+// `k6`.
+export const sleep = (seconds) => {
+  outsideOfInit("sleep()");
+  const number = Number(seconds);
+  if (!(number > 0)) return;
+  host.sleep(number);
+};
+export const fail = (message) => {
+  if (inInit()) fault("fail() in the init context is not supported");
+  throw new Error(message === undefined ? "undefined" : String(message));
+};
+export const group = (name, work) => {
+  if (inInit()) fault("group() in the init context is not supported");
+  if (typeof work !== "function") fault("group() requires a callback as a second argument");
+  if (String(name).includes("::")) fault("group and check names may not contain '::'");
+  if (work.constructor && work.constructor.name === "AsyncFunction") fault("group() does not support async functions as arguments");
+  const before = groupPath;
+  groupPath = `${before}::${name}`;
+  const began = host.now();
+  try {
+    return work();
+  } finally {
+    sample("group_duration", host.now() - began);
+    groupPath = before;
+  }
+};
+export const check = (value, sets, tags) => {
+  if (inInit()) fault("check() in the init context is not supported");
+  if (sets === null || sets === undefined) fault("no checks provided to `check`");
+  let all = true;
+  const ends = (name, holds) => {
+    host.check(name, holds);
+    sample("checks", holds ? 1 : 0, Object.assign({ check: name }, tags));
+    if (!holds) all = false;
+  };
+  for (const name of Object.keys(sets)) {
+    const one = sets[name];
+    let holds;
+    try {
+      holds = typeof one === "function" ? one(value) : one;
+    } catch (thrown) {
+      ends(name, false);
+      throw thrown;
+    }
+    if (holds && typeof holds.then === "function") {
+      fault(`check "${name}" returned a promise: async functions are not supported as checks`);
+    }
+    ends(name, Boolean(holds));
+  }
+  return all;
+};
+export const randomSeed = (seed) => host.seed(Number(seed));
+
+// `k6/metrics`.
+const NAME = /^[a-zA-Z_][a-zA-Z0-9_]{1,63}$/;
+const metric = (kind) => class {
+  constructor(name, isTime) {
+    if (!inInit()) fault("metrics must be declared in the init context");
+    if (!NAME.test(String(name))) fault(`invalid metric name: '${name}'`);
+    this.name = String(name);
+    host.metric(this.name, kind, Boolean(isTime));
+  }
+  add(value, tags) {
+    if (inInit()) fault("metrics cannot be added to in the init context");
+    const number = kind === "rate" ? Number(Boolean(value)) : Number(value);
+    if (!Number.isFinite(number)) {
+      host.log("warn", `'${shown(value)}' is an invalid value for metric '${this.name}', a number is expected`);
+      return false;
+    }
+    sample(this.name, number, tags);
+    return true;
+  }
+};
+export const Counter = metric("counter");
+export const Gauge = metric("gauge");
+export const Rate = metric("rate");
+export const Trend = metric("trend");
+
+// `k6/data`: the items are kept as texts, once for all users of a loop.
+const frozen = (value) => {
+  if (value !== null && typeof value === "object" && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.keys(value).forEach((key) => frozen(value[key]));
+  }
+  return value;
+};
+export const SharedArray = function SharedArray(name, make) {
+  if (!inInit()) fault("new SharedArray must be called in the init context");
+  if (new.target === undefined) fault("SharedArray has to be called with `new`");
+  if (typeof name !== "string" || name === "") fault("empty name provided to SharedArray's constructor");
+  if (typeof make !== "function") fault("a function is expected as the second argument of SharedArray's constructor");
+  let count = host.shared(name);
+  if (count === undefined) {
+    const items = make();
+    if (!Array.isArray(items)) fault("only arrays can be made into SharedArray");
+    count = items.length;
+    host.share(name, items.map((item) => JSON.stringify(item === undefined ? null : item)));
+  }
+  const at = (index) => (index >= 0 && index < count ? frozen(JSON.parse(host.item(name, index))) : undefined);
+  const isIndex = (key) => typeof key === "string" && /^(0|[1-9][0-9]*)$/.test(key);
+  const refuse = () => { throw new TypeError("SharedArray is immutable"); };
+  return new Proxy(new Array(0), {
+    get(target, key) {
+      if (key === "length") return count;
+      if (isIndex(key)) return at(Number(key));
+      if (key === Symbol.iterator) return function* () { for (let index = 0; index < count; index += 1) yield at(index); };
+      return target[key];
+    },
+    has: (target, key) => (isIndex(key) ? Number(key) < count : key in target),
+    set: refuse, deleteProperty: refuse, defineProperty: refuse,
+  });
+};
+
+// `k6/execution`.
+const getters = (makers) => Object.create(null, Object.fromEntries(
+  Object.entries(makers).map(([name, get]) => [name, { get, enumerable: true }])));
+const scenarioOnly = (name) => () => {
+  const here = where();
+  if (!here.scenario) fault(`getting scenario information outside of the VU context is not supported (\`scenario.${name}\`)`);
+  return here[name];
+};
+export const execution = {
+  instance: getters({
+    iterationsInterrupted: () => 0,
+    iterationsCompleted: () => where().iterationsOfLoop,
+    vusActive: absent("`exec.instance.vusActive`"),
+    vusInitialized: absent("`exec.instance.vusInitialized`"),
+    currentTestRunDuration: () => where().elapsed,
+  }),
+  scenario: getters({
+    name: () => { const here = where(); return here.scenario || fault("getting scenario information outside of the VU context is not supported"); },
+    executor: scenarioOnly("executor"),
+    startTime: scenarioOnly("startTime"),
+    progress: absent("`exec.scenario.progress`"),
+    iterationInInstance: scenarioOnly("iterationInTest"),
+    iterationInTest: scenarioOnly("iterationInTest"),
+  }),
+  vu: Object.assign(getters({
+    iterationInInstance: () => { outsideOfInit("getting `vu.iterationInInstance`"); return where().iteration; },
+    iterationInScenario: () => { outsideOfInit("getting `vu.iterationInScenario`"); return where().iteration; },
+    idInInstance: () => where().vu,
+    idInTest: () => where().vu,
+  }), { tags: tagsSet, metrics: { tags: tagsSet, metadata: Object.create(null) } }),
+  test: Object.assign(getters({ options: () => frozen(JSON.parse(host.options())) }), {
+    abort: absent("`exec.test.abort`", "a threshold can end a run: see docs/k6.md"),
+    fail: absent("`exec.test.fail`"),
+  }),
+};
+
+export { host, shown };
