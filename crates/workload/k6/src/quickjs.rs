@@ -1,0 +1,13 @@
+//! QuickJS, and all that knows it.
+
+mod digests;
+mod host;
+mod modules;
+mod read;
+mod user;
+
+#[cfg(test)]
+mod tests;
+
+pub use read::read;
+pub use user::{Common, User};

@@ -1,0 +1,171 @@
+//! k6's modules, and the script's own.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rquickjs::loader::{ImportAttributes, Loader, Resolver};
+use rquickjs::module::Declared;
+use rquickjs::{Ctx, Exception, Module, Result};
+
+use super::host::State;
+use crate::files;
+
+/// The module that all of k6's consist of.
+pub(crate) const CORE: &str = "throng:core";
+/// Where the library of k6 is.
+const LIBRARY: &str = "https://jslib.k6.io/";
+
+/// The text of one of k6's modules; the error says that there is none here.
+fn built_in(name: &str) -> Option<std::result::Result<String, String>> {
+    const HTTP: &str = include_str!("../modules/http.js");
+    const CRYPTO: &str = include_str!("../modules/crypto.js");
+    const ENCODING: &str = include_str!("../modules/encoding.js");
+    const UTILS: &str = include_str!("../modules/utils.js");
+    // What a module exports by names is also in its default export.
+    let named = |from: &str, names: &[&str]| {
+        let list = names.join(", ");
+        format!(
+            "import {{ {list} }} from \"{from}\";\nexport {{ {list} }};\nexport default {{ {list} }};\n"
+        )
+    };
+    let parts = |of: &str, names: &[&str]| {
+        let list = names.join(", ");
+        format!(
+            "import {of} from \"throng:{of}\";\nexport const {{ {list} }} = {of};\nexport default {of};\n"
+        )
+    };
+    Some(Ok(match name {
+        CORE => core().to_owned(),
+        "throng:http" => HTTP.to_owned(),
+        "throng:crypto" => CRYPTO.to_owned(),
+        "throng:encoding" => ENCODING.to_owned(),
+        "k6" => named(CORE, &["check", "fail", "group", "randomSeed", "sleep"]),
+        "k6/metrics" => named(CORE, &["Counter", "Gauge", "Rate", "Trend"]),
+        "k6/data" => named(CORE, &["SharedArray"]),
+        "k6/execution" => {
+            "import { execution } from \"throng:core\";\nexport const { instance, scenario, test, vu } = execution;\nexport default execution;\n"
+                .to_owned()
+        }
+        "k6/http" => {
+            let names = [
+                "request", "get", "head", "post", "put", "patch", "del", "options", "batch", "asyncRequest", "url",
+                "file", "expectedStatuses", "setResponseCallback", "cookieJar", "CookieJar", "FileData",
+            ];
+            parts("http", &names) + "export { Response } from \"throng:http\";\n"
+        }
+        "k6/crypto" => {
+            let names = [
+                "createHash", "createHMAC", "hmac", "randomBytes", "hexEncode", "md5", "sha1", "sha256", "sha384",
+                "sha512", "sha512_224", "sha512_256", "ripemd160", "md4",
+            ];
+            parts("crypto", &names)
+        }
+        "k6/encoding" => parts("encoding", &["b64encode", "b64decode"]),
+        name if name.strip_prefix(LIBRARY).is_some_and(|rest| rest.starts_with("k6-utils/")) => {
+            UTILS.to_owned()
+        }
+        name if name == "k6" || name.starts_with("k6/") => {
+            return Some(Err(format!(
+                "the module `{name}` of k6 is not supported here; docs/k6.md lists those that are"
+            )));
+        }
+        _ => return None,
+    }))
+}
+
+/// The text of [`CORE`].
+pub(crate) fn core() -> &'static str {
+    include_str!("../modules/core.js")
+}
+
+/// The files of a script, by their paths.
+pub(crate) type Texts = Rc<RefCell<BTreeMap<String, Arc<[u8]>>>>;
+
+/// An import of a file that was not given.
+#[derive(Debug, Clone)]
+pub(crate) struct Missing {
+    pub(crate) file: String,
+    /// The file that wants it.
+    pub(crate) base: String,
+    /// As it is written there.
+    pub(crate) written: String,
+}
+
+/// Finds modules, and notes which files are missing.
+#[derive(Clone)]
+pub(crate) struct Modules {
+    pub(crate) texts: Texts,
+    pub(crate) missing: Rc<RefCell<Vec<Missing>>>,
+    /// An import that leads nowhere, and why.
+    pub(crate) refused: Rc<RefCell<Option<(Missing, String)>>>,
+}
+
+impl Modules {
+    pub(crate) fn new(state: &State) -> Modules {
+        Modules { texts: Rc::clone(&state.texts), missing: Rc::default(), refused: Rc::default() }
+    }
+}
+
+impl Resolver for Modules {
+    fn resolve<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        base: &str,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> Result<String> {
+        let refuse = |message: String| {
+            let import =
+                Missing { file: String::new(), base: base.to_owned(), written: name.to_owned() };
+            let error = Exception::throw_reference(ctx, &message);
+            *self.refused.borrow_mut() = Some((import, message));
+            Err(error)
+        };
+        match built_in(name) {
+            Some(Ok(_)) => return Ok(name.to_owned()),
+            Some(Err(message)) => return refuse(message),
+            None => {}
+        }
+        // What is elsewhere may lie beside the script, below the name of its host.
+        let remote = name.strip_prefix("https://").or_else(|| name.strip_prefix("http://"));
+        let found = match remote {
+            Some(path) => Ok(path.to_owned()),
+            None if name.starts_with('.') || name.starts_with('/') => files::resolve(base, name),
+            None => {
+                Err(format!("`{name}` is no module of k6 and no path: paths begin with ./ or ../"))
+            }
+        };
+        let file = match found {
+            Ok(file) => file,
+            Err(message) => return refuse(message),
+        };
+        if !self.texts.borrow().contains_key(&file) {
+            self.missing.borrow_mut().push(Missing {
+                file: file.clone(),
+                base: base.to_owned(),
+                written: name.to_owned(),
+            });
+        }
+        Ok(file)
+    }
+}
+
+impl Loader for Modules {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> Result<Module<'js, Declared>> {
+        if let Some(Ok(text)) = built_in(name) {
+            return Module::declare(ctx.clone(), name, text);
+        }
+        let text = self.texts.borrow().get(name).cloned();
+        match text {
+            Some(text) => Module::declare(ctx.clone(), name, text.to_vec()),
+            None => Err(Exception::throw_reference(ctx, &format!("there is no file `{name}`"))),
+        }
+    }
+}
