@@ -1,0 +1,551 @@
+//! What the modules call: the host's functions, and the state that they share with whoever drives the user.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use corosensei::Yielder;
+use machine::clock::thread_cpu_ns;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use plan::K6Script;
+use rquickjs::{ArrayBuffer, Ctx, Exception, Function, IntoJs, Object, Result, Value};
+use stats::rng::{Purpose, Rng};
+
+use super::digests;
+use super::modules::Texts;
+use crate::exchange::{
+    Answer, Ask, Begin, Checked, ConsoleLine, Request, Response, Sample, Surroundings, Yielded,
+};
+use crate::files;
+
+/// Lines of the console that are kept until they are taken.
+const LINES_MAX: usize = 100;
+/// Longest line of the console, in characters.
+const LINE_CHARS_MAX: usize = 1000;
+/// Most redirects that a request follows where neither it nor the options say how many, as in k6.
+const REDIRECTS: u8 = 10;
+/// Longest time of a request, in milliseconds.
+const TIMEOUT_MS_MAX: f64 = 3_600_000.0;
+/// Most random bytes of one call.
+const RANDOM_BYTES_MAX: usize = 1 << 20;
+/// What a URL cannot contain as it is; percent signs are left alone.
+const ODD: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`').add(b'{').add(b'}');
+
+/// A part of a script's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Its top level is evaluated.
+    Init,
+    /// A function runs.
+    Call,
+}
+
+/// State that all users of a loop share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    /// Items of shared arrays as JSON, by the arrays' names.
+    arrays: RefCell<BTreeMap<String, Vec<String>>>,
+    /// Iterations that have ended.
+    pub(crate) iterations: Cell<u64>,
+}
+
+/// A metric that a script declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MetricDeclared {
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) is_time: bool,
+}
+
+/// State of one user.
+pub(crate) struct State {
+    pub(crate) script: Arc<K6Script>,
+    pub(crate) options: Rc<serde_json::Value>,
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) texts: Texts,
+    pub(crate) vu: u64,
+    /// Where the user's stack can be suspended; `None`: it runs on the stack of its caller, and cannot wait.
+    pub(crate) yielder: Cell<Option<NonNull<Yielder<Answer, Ask>>>>,
+    pub(crate) phase: Cell<Phase>,
+    unix_ms: Cell<f64>,
+    pub(crate) elapsed_ms: Cell<f64>,
+    rng: Cell<Rng>,
+    time_max_ns: u64,
+    began_ns: Cell<Option<u64>>,
+    pub(crate) exceeded: Cell<bool>,
+    /// All that runs is to end.
+    pub(crate) ends: Cell<bool>,
+    pub(crate) begin: RefCell<Begin>,
+    /// Iterations that the user has begun.
+    pub(crate) iteration: Cell<u64>,
+    yielded: RefCell<Yielded>,
+    /// Metrics that the top level has declared.
+    pub(crate) metrics: RefCell<Vec<MetricDeclared>>,
+    /// Files that the top level wanted and that were not given.
+    pub(crate) wanted: RefCell<Vec<String>>,
+}
+
+impl State {
+    pub(crate) fn new(
+        script: &Arc<K6Script>,
+        options: &Rc<serde_json::Value>,
+        shared: &Rc<Shared>,
+        texts: &Texts,
+        vu: u64,
+    ) -> State {
+        State {
+            script: Arc::clone(script),
+            options: Rc::clone(options),
+            shared: Rc::clone(shared),
+            texts: Rc::clone(texts),
+            vu,
+            yielder: Cell::new(None),
+            phase: Cell::new(Phase::Init),
+            unix_ms: Cell::new(0.0),
+            elapsed_ms: Cell::new(0.0),
+            rng: Cell::new(Rng::new(vu, 0, Purpose::Value)),
+            time_max_ns: script.time_max_ns,
+            began_ns: Cell::new(None),
+            exceeded: Cell::new(false),
+            ends: Cell::new(false),
+            begin: RefCell::default(),
+            iteration: Cell::new(0),
+            yielded: RefCell::default(),
+            metrics: RefCell::default(),
+            wanted: RefCell::default(),
+        }
+    }
+
+    /// The user continues.
+    pub(crate) fn enter(&self, around: &Surroundings<'_>) {
+        self.unix_ms.set(around.unix_ms);
+        self.elapsed_ms.set(around.elapsed_ms);
+        self.rng.set(*around.rng);
+        self.began_ns.set(None);
+    }
+
+    /// It waits, or has ended.
+    pub(crate) fn leave(&self, around: &mut Surroundings<'_>) {
+        *around.rng = self.rng.get();
+    }
+
+    /// True if what runs is to be interrupted. QuickJS looks every 10,000 jumps and calls.
+    pub(crate) fn is_over(&self) -> bool {
+        let now_ns = thread_cpu_ns();
+        let began_ns = self.began_ns.get().unwrap_or(now_ns);
+        self.began_ns.set(Some(began_ns));
+        let over = now_ns.saturating_sub(began_ns) > self.time_max_ns;
+        self.exceeded.set(self.exceeded.get() || over);
+        over || self.ends.get()
+    }
+
+    pub(crate) fn take_yielded(&self) -> Yielded {
+        self.yielded.take()
+    }
+
+    /// Suspends the user until its answer is there.
+    #[expect(unsafe_code, reason = "QuickJS calls the host without what its stack was begun with")]
+    pub(crate) fn wait(&self, ctx: &Ctx<'_>, ask: Ask) -> Result<Answer> {
+        let interrupted = || Exception::throw_internal(ctx, "interrupted");
+        if self.ends.get() {
+            return Err(interrupted());
+        }
+        let Some(yielder) = self.yielder.get() else {
+            return Err(Exception::throw_message(ctx, "nothing can be waited for here"));
+        };
+        // SAFETY: the pointer is set as the first thing on the user's own stack, to what lives there as long as the stack
+        // runs. Whoever calls this runs on that stack: the context is never entered from any other.
+        let answer = unsafe { yielder.as_ref() }.suspend(ask);
+        match answer {
+            Answer::End => {
+                self.ends.set(true);
+                Err(interrupted())
+            }
+            answer => Ok(answer),
+        }
+    }
+
+    fn records(&self, name: &str) -> bool {
+        self.script.metrics.iter().any(|metric| metric.base == name)
+    }
+
+    pub(crate) fn sample(&self, name: &str, value: f64, tags: &[String]) {
+        let has = |(key, wanted): &(String, String)| {
+            tags.chunks_exact(2).any(|pair| pair[0] == *key && pair[1] == *wanted)
+        };
+        let mut yielded = self.yielded.borrow_mut();
+        for (place, metric) in self.script.metrics.iter().enumerate() {
+            if metric.base == name && metric.tags.iter().all(has) {
+                yielded.samples.push(Sample { metric: place, value });
+            }
+        }
+    }
+
+    fn write(&self, level: &str, text: &str) {
+        let text: String = match level {
+            "info" => text.chars().take(LINE_CHARS_MAX).collect(),
+            level => format!("{level}: {text}").chars().take(LINE_CHARS_MAX).collect(),
+        };
+        let console = &mut self.yielded.borrow_mut().console;
+        match console.lines.len() < LINES_MAX {
+            true => {
+                let unix_ms = self.unix_ms.get() as i64;
+                console.lines.push(ConsoleLine { unix_ms, text });
+            }
+            false => console.dropped += 1,
+        }
+    }
+
+    /// Where the user is, as JSON.
+    fn place(&self) -> String {
+        let begin = self.begin.borrow();
+        let scenario = &self.options["scenarios"][&begin.scenario];
+        serde_json::json!({
+            "vu": self.vu,
+            "iteration": self.iteration.get().saturating_sub(1),
+            "iterationInTest": begin.number,
+            "iterationsOfLoop": self.shared.iterations.get(),
+            "elapsed": self.elapsed_ms.get(),
+            "startTime": self.unix_ms.get() - self.elapsed_ms.get(),
+            "scenario": begin.scenario,
+            "executor": scenario["executor"],
+        })
+        .to_string()
+    }
+
+    /// The answer to a request, as the modules take it.
+    fn answer<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        response: &Response,
+        request: &Request,
+        described: &Object<'js>,
+    ) -> Result<Object<'js>> {
+        self.sample("data_sent", response.bytes_out as f64, &[]);
+        self.sample("data_received", response.bytes_in as f64, &[]);
+        let given: Object<'js> = described.get("given")?;
+        let kind: String = given.get("kind")?;
+        response_of(ctx, response, request, &kind)
+    }
+
+    fn open(&self, ctx: &Ctx<'_>, path: &str) -> Result<Arc<[u8]>> {
+        let refuse = |message: String| Exception::throw_message(ctx, &message);
+        // As in k6 since 1.0: relative to the script.
+        let base = self.script.files.first().map_or("", |file| file.name.as_str());
+        let name = files::resolve(base, path).map_err(refuse)?;
+        if let Some(bytes) = self.texts.borrow().get(&name) {
+            return Ok(Arc::clone(bytes));
+        }
+        self.wanted.borrow_mut().push(name.clone());
+        Err(refuse(format!("open {name}: no such file")))
+    }
+}
+
+/// A text's UTF-8, or the bytes of a buffer.
+#[expect(unsafe_code, reason = "a buffer's bytes are copied before anything else can run")]
+fn bytes_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Vec<u8>> {
+    if let Some(text) = value.as_string() {
+        return text.to_string().map(String::into_bytes);
+    }
+    let buffer = ArrayBuffer::from_value(value.clone());
+    let Some(buffer) = buffer else {
+        return Err(Exception::throw_type(ctx, "a text or an ArrayBuffer is expected"));
+    };
+    // SAFETY: no script runs, and so nothing changes or detaches the buffer, until the copy is made.
+    let bytes = unsafe { buffer.as_slice::<u8>() };
+    let bytes = bytes.map(<[u8]>::to_vec);
+    bytes.map_err(|_| Exception::throw_type(ctx, "the ArrayBuffer is detached"))
+}
+
+fn milliseconds(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+/// A URL without credentials and fragment, with all that it cannot contain encoded; and the value of a header
+/// `Authorization` for its credentials.
+fn url_of(written: &str) -> std::result::Result<(String, Option<String>), String> {
+    let rest = written.strip_prefix("http://").or_else(|| written.strip_prefix("https://"));
+    let Some(rest) = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/')) else {
+        return Err(format!(
+            "invalid URL: {written:?}: it begins with http:// or https:// and a host"
+        ));
+    };
+    let scheme = &written[..written.len() - rest.len()];
+    let rest = rest.split('#').next().unwrap_or_default();
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at(end);
+    let (credentials, host) = match authority.rsplit_once('@') {
+        Some((credentials, host)) => (Some(credentials), host),
+        None => (None, authority),
+    };
+    let target = utf8_percent_encode(target, ODD);
+    let basic = credentials.map(|text| {
+        let plain: Vec<u8> = percent_decode_str(text).collect();
+        format!("Basic {}", STANDARD.encode(plain))
+    });
+    Ok((format!("{scheme}{host}{target}"), basic))
+}
+
+/// The header fields that HTTP itself needs are made with the request.
+fn is_made(name: &str) -> bool {
+    ["content-length", "connection", "transfer-encoding"]
+        .iter()
+        .any(|made| name.eq_ignore_ascii_case(made))
+}
+
+/// A request, as the modules describe it: method, URL, headers, body, and how its answer is to be taken.
+fn request_of<'js>(ctx: &Ctx<'js>, state: &State, described: &Object<'js>) -> Result<Request> {
+    let method: String = described.get("method")?;
+    let url: String = described.get("url")?;
+    let headers: Vec<String> = described.get("headers")?;
+    let body: Value<'js> = described.get("body")?;
+    let given: Object<'js> = described.get("given")?;
+    let refuse = |message: String| Exception::throw_message(ctx, &message);
+    let (url, basic) = url_of(&url).map_err(refuse)?;
+    let pairs = headers.chunks_exact(2);
+    let pairs = pairs.map(|pair| (pair[0].clone(), pair[1].clone()));
+    let mut headers: Vec<(String, String)> = pairs.filter(|(name, _)| !is_made(name)).collect();
+    let has = |headers: &[(String, String)], wanted: &str| {
+        headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted))
+    };
+    if let Some(basic) = basic.filter(|_| !has(&headers, "authorization")) {
+        headers.push(("Authorization".to_owned(), basic));
+    }
+    if let Some(agent) = state.options["userAgent"].as_str()
+        && !has(&headers, "user-agent")
+    {
+        headers.push(("User-Agent".to_owned(), agent.to_owned()));
+    }
+    if !given.get::<_, String>("compression")?.is_empty() {
+        return Err(refuse(
+            "compression of request bodies (`compression`) is not supported here".to_owned(),
+        ));
+    }
+    let timeout_ms: f64 = given.get("timeout")?;
+    let redirects: i32 = given.get("redirects")?;
+    let of_options = state.options["maxRedirects"].as_u64();
+    let of_options = of_options.map_or(REDIRECTS, |most| most.min(50) as u8);
+    let expected: Vec<i32> = given.get("expected")?;
+    let status = |value: i32| value.clamp(0, i32::from(u16::MAX)) as u16;
+    let body = match body.is_null() || body.is_undefined() {
+        true => None,
+        false => Some(bytes_of(ctx, &body)?),
+    };
+    Ok(Request {
+        method,
+        url,
+        name: given.get("name")?,
+        headers,
+        body,
+        timeout_ns: (timeout_ms.clamp(1.0, TIMEOUT_MS_MAX) * 1e6) as u64,
+        redirects: u8::try_from(redirects).map_or(of_options, |most| most.min(50)),
+        expected: expected.chunks_exact(2).map(|pair| (status(pair[0]), status(pair[1]))).collect(),
+    })
+}
+
+fn response_of<'js>(
+    ctx: &Ctx<'js>,
+    response: &Response,
+    request: &Request,
+    kind: &str,
+) -> Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    object.set("status", response.status)?;
+    object.set("proto", response.protocol)?;
+    object.set("url", if response.url.is_empty() { &request.url } else { &response.url })?;
+    let headers = response.headers.iter();
+    let headers: Vec<&str> =
+        headers.flat_map(|(name, value)| [name.as_str(), value.as_str()]).collect();
+    object.set("headers", headers)?;
+    let body = match kind {
+        _ if response.status == 0 => Value::new_null(ctx.clone()),
+        "none" => Value::new_null(ctx.clone()),
+        "binary" => ArrayBuffer::new_copy(ctx.clone(), &response.body)?.into_value(),
+        _ => String::from_utf8_lossy(&response.body).into_owned().into_js(ctx)?,
+    };
+    object.set("body", body)?;
+    let parts = response.timings;
+    let timings = [
+        parts.blocked_ns,
+        0,
+        parts.connecting_ns,
+        parts.tls_ns,
+        parts.sending_ns,
+        parts.waiting_ns,
+        parts.receiving_ns,
+    ];
+    object.set("timings", timings.map(milliseconds).to_vec())?;
+    let hops = response.hops.iter().map(|hop| {
+        let parts = hop.timings;
+        let times =
+            [parts.blocked_ns, 0, parts.connecting_ns, parts.tls_ns, 0, parts.waiting_ns, 0];
+        let mut numbers = vec![f64::from(hop.status)];
+        numbers.extend(times.map(milliseconds));
+        numbers
+    });
+    object.set("hops", hops.collect::<Vec<Vec<f64>>>())?;
+    let failure = response.failure.as_ref();
+    object.set("error", failure.map_or("", |(_, text)| text.as_str()))?;
+    object.set("error_code", failure.map_or(0, |(code, _)| *code))?;
+    object.set("isExpected", response.status > 0 && request.expects(response.status))?;
+    Ok(object)
+}
+
+/// The host's functions, as one object.
+pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>> {
+    let host = Object::new(ctx.clone())?;
+    macro_rules! function {
+        ($name:literal, $own:ident, $function:expr) => {{
+            let $own = Rc::clone(state);
+            host.set($name, Function::new(ctx.clone(), $function)?)?;
+        }};
+    }
+    function!("now", own, move || own.unix_ms.get());
+    function!("random", own, move || {
+        let mut rng = own.rng.get();
+        let drawn = rng.unit();
+        own.rng.set(rng);
+        drawn
+    });
+    function!("seed", own, move |seed: f64| {
+        own.rng.set(Rng::new(seed.to_bits(), own.vu, Purpose::Value));
+    });
+    function!("randomBytes", own, move |ctx: Ctx<'js>, count: f64| {
+        let count = (count.max(0.0) as usize).min(RANDOM_BYTES_MAX);
+        let mut rng = own.rng.get();
+        let words = (0..count.div_ceil(8)).flat_map(|_| rng.next_u64().to_le_bytes());
+        let bytes: Vec<u8> = words.take(count).collect();
+        own.rng.set(rng);
+        ArrayBuffer::new_copy(ctx, &bytes)
+    });
+    function!("log", own, move |level: String, text: String| own.write(&level, &text));
+    function!("env", own, move || {
+        let pairs = own.script.env.iter();
+        let mut values: serde_json::Map<String, serde_json::Value> =
+            pairs.map(|(name, value)| (name.clone(), value.clone().into())).collect();
+        let of_scenario = &own.options["scenarios"][&own.begin.borrow().scenario]["env"];
+        for (name, value) in of_scenario.as_object().into_iter().flatten() {
+            values.insert(name.clone(), value.clone());
+        }
+        serde_json::Value::Object(values).to_string()
+    });
+    function!("where", own, move || own.place());
+    function!("phase", own, move || match own.phase.get() {
+        Phase::Init => "init",
+        Phase::Call => "call",
+    });
+    function!("options", own, move || own.options.to_string());
+    function!("discards", own, move || own.options["discardResponseBodies"] == true);
+    function!("throws", own, move || own.options["throw"] == true);
+    function!("open", own, move |ctx: Ctx<'js>, path: String, binary: bool| {
+        let bytes = own.open(&ctx, &path)?;
+        match binary {
+            true => ArrayBuffer::new_copy(ctx, &bytes).map(ArrayBuffer::into_value),
+            false => String::from_utf8_lossy(&bytes).into_owned().into_js(&ctx),
+        }
+    });
+    function!("metric", own, move |name: String, kind: String, is_time: bool| {
+        own.metrics.borrow_mut().push(MetricDeclared { name, kind, is_time });
+    });
+    function!("records", own, move |name: String| own.records(&name));
+    function!("sample", own, move |name: String, value: f64, tags: Vec<String>| {
+        own.sample(&name, value, &tags);
+    });
+    function!("check", own, move |name: String, holds: bool| {
+        own.yielded.borrow_mut().checks.push(Checked { name, holds });
+    });
+    function!("shared", own, move |name: String| {
+        own.shared.arrays.borrow().get(&name).map(|items| items.len() as f64)
+    });
+    function!("share", own, move |name: String, items: Vec<String>| {
+        own.shared.arrays.borrow_mut().insert(name, items);
+    });
+    function!("item", own, move |name: String, place: f64| {
+        let arrays = own.shared.arrays.borrow();
+        arrays.get(&name).and_then(|items| items.get(place as usize)).cloned()
+    });
+    function!("sleep", own, move |ctx: Ctx<'js>, seconds: f64| {
+        let ns = (seconds * 1e9).min(u64::MAX as f64) as u64;
+        own.wait(&ctx, Ask::Sleep(ns)).map(|_| ())
+    });
+    function!("http", own, move |ctx: Ctx<'js>, described: Object<'js>| {
+        let request = request_of(&ctx, &own, &described)?;
+        match own.wait(&ctx, Ask::Request(Box::new(request.clone())))? {
+            Answer::Response(response) => own.answer(&ctx, &response, &request, &described),
+            _ => Err(Exception::throw_internal(&ctx, "the answer is none to a request")),
+        }
+    });
+    function!("batch", own, move |ctx: Ctx<'js>, all: Vec<Object<'js>>| {
+        let requests = all.iter().map(|described| request_of(&ctx, &own, described));
+        let requests = requests.collect::<Result<Vec<Request>>>()?;
+        match own.wait(&ctx, Ask::Batch(requests.clone()))? {
+            Answer::Batch(responses) => {
+                let each = responses.iter().zip(&requests).zip(&all);
+                let answers = each.map(|((response, request), described)| {
+                    own.answer(&ctx, response, request, described)
+                });
+                answers.collect::<Result<Vec<Object<'js>>>>()
+            }
+            _ => Err(Exception::throw_internal(&ctx, "the answer is none to a batch")),
+        }
+    });
+    function!("encode", _own, move |ctx: Ctx<'js>, text: String| {
+        ArrayBuffer::new_copy(ctx, text.as_bytes())
+    });
+    function!("decode", _own, move |ctx: Ctx<'js>, bytes: Value<'js>| {
+        let bytes = bytes_of(&ctx, &bytes)?;
+        Ok::<_, rquickjs::Error>(String::from_utf8_lossy(&bytes).into_owned())
+    });
+    function!("digest", _own, move |ctx: Ctx<'js>,
+                                    kind: String,
+                                    data: Value<'js>,
+                                    key: Value<'js>| {
+        let data = bytes_of(&ctx, &data)?;
+        let key = match key.is_undefined() {
+            true => None,
+            false => Some(bytes_of(&ctx, &key)?),
+        };
+        match digests::digest(&kind, &data, key.as_deref()) {
+            Some(digest) => ArrayBuffer::new_copy(ctx, &digest),
+            None => Err(Exception::throw_message(
+                &ctx,
+                &format!("the hash `{kind}` is not supported here"),
+            )),
+        }
+    });
+    function!("base64", _own, move |ctx: Ctx<'js>, bytes: Value<'js>, kind: String| {
+        let bytes = bytes_of(&ctx, &bytes)?;
+        digests::base64(&kind, &bytes).ok_or_else(|| {
+            Exception::throw_message(&ctx, &format!("invalid base64 encoding: {kind}"))
+        })
+    });
+    function!("unbase64", _own, move |ctx: Ctx<'js>, text: String, kind: String| {
+        match digests::unbase64(&kind, &text) {
+            Ok(bytes) => ArrayBuffer::new_copy(ctx, &bytes),
+            Err(message) => Err(Exception::throw_message(&ctx, &message)),
+        }
+    });
+    Ok(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_lose_what_is_not_sent() {
+        let of = |url: &str| url_of(url).unwrap();
+        assert_eq!(of("http://a.test/x y#z"), ("http://a.test/x%20y".to_owned(), None));
+        let (url, basic) = of("https://u:p%40@a.test:8443?q={}");
+        assert_eq!(url, "https://a.test:8443?q=%7B%7D");
+        assert_eq!(basic.unwrap(), "Basic dTpwQA==");
+        for wrong in ["", "a.test", "ftp://a.test", "http:///x"] {
+            assert!(url_of(wrong).unwrap_err().contains("invalid URL"), "{wrong}");
+        }
+    }
+}

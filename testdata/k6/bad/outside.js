@@ -1,0 +1,2 @@
+const secret = open('../../../etc/passwd');
+export default function () {}

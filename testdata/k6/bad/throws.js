@@ -1,0 +1,3 @@
+const settings = {};
+const url = settings.server.url;
+export default function () {}

@@ -1,0 +1,1 @@
+export const bought = (item) => item.price * 2;
