@@ -22,6 +22,7 @@ mod headers;
 mod http;
 mod include;
 mod items;
+mod k6;
 mod library;
 mod location;
 mod markov;
@@ -246,6 +247,8 @@ pub(crate) struct Checker<'a> {
     schema: Option<Arc<Schema>>,
     /// It defines nothing, because a file is wrong.
     has_bad_protos: bool,
+    /// The script of k6.
+    k6: Option<k6::LoadedScript>,
     /// The scenario's JavaScript.
     scripts: RefCell<Scripts>,
     /// Files of bodies so far, by name.
@@ -313,6 +316,7 @@ impl<'a> Checker<'a> {
             defaults: Defaults::default(),
             schema: None,
             has_bad_protos: false,
+            k6: None,
             scripts: RefCell::default(),
             uploads: Vec::new(),
             secrets: Secrets::default(),

@@ -32,7 +32,7 @@ mod target;
 pub(crate) mod tcp;
 
 pub use self::document::{
-    ABORT, DOCUMENT, INCLUDE, MESSAGE, METRIC, METRIC_KINDS, SESSION, SETUP, STAMPS,
+    ABORT, DOCUMENT, INCLUDE, K6, MESSAGE, METRIC, METRIC_KINDS, SESSION, SETUP, STAMPS,
 };
 pub use self::graphql::{GRAPHQL_REQUEST, SUBSCRIBED};
 pub use self::grpc::GRPC_FILES;

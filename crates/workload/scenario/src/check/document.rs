@@ -80,6 +80,7 @@ impl Checker<'_> {
             faults,
             redirects,
             data,
+            k6: self.finish_k6(),
             script: self.finish_scripts(),
             included: Vec::new(),
             calls: self.schema.take().unwrap_or_default(),
@@ -120,6 +121,9 @@ impl Checker<'_> {
         self.check_websockets(written, &options);
         if let Some(node) = fields.get("script").filter(|node| !node.is_null()) {
             self.script_files(node);
+        }
+        if let Some(node) = fields.get("k6").filter(|node| !node.is_null()) {
+            self.k6_script(node);
         }
         options
     }

@@ -23,6 +23,7 @@ const BESIDE_OTHERS: &str = "write its branches beside the others";
 const BRANCH_ENDS: &str = "branches have to end: write `loop: 10`, or `while` with a condition";
 const FEED_BEFORE: &str = "write `feed` before `parallel`: the branches have the row's variables";
 const PACE_BEFORE: &str = "write `pace` before `parallel`, or `think` here";
+const BESIDE_K6: &str = "a script of k6 runs for a user, and not for a branch of one";
 const END_BEHIND: &str = "set a variable here, and behind `parallel` write `if` with this step";
 
 /// A step that may stand anywhere.
@@ -77,6 +78,7 @@ pub(crate) static STEPS: &[Step] = &[
     outside(&steps::PACE, PACE_BEFORE, |c, v, _, p| c.pace(v, p)),
     plain(&steps::SET, |c, v, _, p| c.set(v, p)),
     plain(&steps::JS, |c, v, f, p| c.js_step(v, f, p)),
+    outside(&steps::K6_STEP, BESIDE_K6, |c, v, f, p| c.k6_step(v, f, p)),
     plain(&steps::CHECK, |c, v, f, p| c.check_step(v, f, p)),
     plain(&steps::MEASURE, |c, v, f, p| c.measure_step(v, f, p)),
     plain(&steps::LOOP, |c, v, f, p| c.loop_step(v, f, p)),

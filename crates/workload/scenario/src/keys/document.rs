@@ -72,6 +72,12 @@ pub static DOCUMENT: Table = Table {
                   scenario's directory",
         },
         Key {
+            name: "k6",
+            kind: Kind::Mapping(&K6),
+            default: Absent,
+            doc: "A [script of k6](k6.md), whose functions steps run",
+        },
+        Key {
             name: "messages",
             kind: Kind::Map(&Kind::Mapping(&MESSAGE)),
             default: Absent,
@@ -339,6 +345,26 @@ pub static METRIC: Table = Table {
             kind: Kind::Text,
             default: Absent,
             doc: "Stands behind its numbers: up to 16 characters, none of them a digit",
+        },
+    ]],
+};
+
+/// The keys of `k6`.
+pub static K6: Table = Table {
+    name: "k6 script",
+    groups: &[&[
+        Key {
+            name: "files",
+            kind: Kind::OneOrMore(&Kind::Text),
+            default: Required,
+            doc: "The script, and behind it the files that it imports or opens; relative to the scenario's directory",
+        },
+        Key { name: "env", kind: Kind::Map(&Kind::Text), default: Absent, doc: "`__ENV`" },
+        Key {
+            name: "options",
+            kind: Kind::Text,
+            default: Said("none"),
+            doc: "The script's options, as JSON",
         },
     ]],
 };

@@ -305,6 +305,22 @@ pub(crate) static JS: Table = Table {
     ]],
 };
 
+pub(crate) static K6_STEP: Table = Table {
+    name: "k6",
+    groups: &[&[
+        key("k6", Kind::Text, Required, "Runs a function that the [script of k6](k6.md) exports"),
+        key(
+            "scenario",
+            Kind::Text,
+            Absent,
+            "The scenario of the script's options whose iteration it is",
+        ),
+        key("data", Kind::Text, Absent, "The variable of `setup` with what the function gets"),
+        key("result", Kind::Text, Absent, "The variable for what the function returns, as JSON"),
+        TAGS,
+    ]],
+};
+
 pub(crate) static CHECK: Table = Table {
     name: "check",
     groups: &[&[
