@@ -19,6 +19,7 @@
 //! | `subscriptions` | from when until when users get pushed messages |
 //! | `background` | background operations |
 //! | `own_work` | what is computed for users, and what waits for that |
+//! | `k6` | functions of scripts of k6 |
 //! | `samples` | failures as users saw them |
 //! | `tracing` | what a traced user does |
 
@@ -30,6 +31,7 @@ mod early;
 mod flow;
 mod http2;
 mod incoming;
+mod k6;
 mod meetings;
 mod operations;
 mod own_work;

@@ -32,6 +32,7 @@ pub mod tls;
 pub mod trace;
 pub mod traffic;
 mod users;
+mod vus;
 pub mod work;
 
 pub use shard::{Setup, SetupError, Shard};

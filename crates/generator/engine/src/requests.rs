@@ -36,7 +36,7 @@ impl Requests {
                 Op::Http(http) if http.endpoint == EndpointId(0) && !plan.servers.is_empty() => {
                     None
                 }
-                Op::Http(http) => {
+                Op::Http(http) if !http.by_script => {
                     constant_request(http, &authorities[http.endpoint.index()], &plan.calls)
                 }
                 _ => None,

@@ -32,6 +32,7 @@ use crate::tables::slots::{Key, UserKey};
 use crate::tls::TlsClients;
 use crate::trace::{Trace, TraceRequest};
 use crate::users::{User, Users};
+use crate::vus::Vus;
 use crate::work::Clock;
 use admission::{Admission, AdmissionDecision};
 use takers::Takers;
@@ -112,6 +113,7 @@ impl<'p> Shard<'p> {
         let recorder = Recorder::new(plan, share.index as u16, setup.rows_max);
         let mut interpreter =
             Interpreter::new(plan, users, conns, recorder, &setup.buffers, &setup.meeting);
+        interpreter.vus = Vus::new(plan, share);
         if !plan.meetings.is_empty() {
             interpreter.desk = Some(Box::new(Desk::new(&setup.meeting, share.index)));
         }

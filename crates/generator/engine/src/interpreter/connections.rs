@@ -32,6 +32,7 @@ impl Interpreter<'_> {
 
     /// TCP, and the tunnel if there is one, are set up.
     pub(crate) fn connected_to_target(&mut self, now_ns: u64, slot: ConnSlot) {
+        self.note_connected(now_ns, slot);
         match self.conns.secure(&self.users, slot) {
             Ok(true) => self.established(now_ns, slot),
             Ok(false) => {}
@@ -162,6 +163,7 @@ impl Interpreter<'_> {
             }
         };
         let key = self.conns[slot].user;
+        self.note_secured(now_ns, slot);
         self.record_connect(now_ns, slot, Outcome::Ok);
         self.count_connected(key);
         if speaks_http2 {
@@ -371,7 +373,10 @@ impl Interpreter<'_> {
 
     /// When the user's operation in flight times out.
     pub(crate) fn operation_end_ns(&self, key: UserKey) -> u64 {
-        let timeout_ns = self.users.op(key).map_or(0, Op::timeout_ns);
+        let timeout_ns = match self.users.op(key) {
+            Some(Op::Http(http)) => self.request_timeout_ns(key, http),
+            op => op.map_or(0, Op::timeout_ns),
+        };
         self.users[key].sent_ns.saturating_add(timeout_ns)
     }
 

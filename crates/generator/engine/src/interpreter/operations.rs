@@ -113,6 +113,11 @@ impl Interpreter<'_> {
 
     /// The operation in flight failed, and the session cannot continue unless the step is tried again.
     pub(crate) fn fail(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
+        if let (Some(vus), Some(Op::Http(http))) = (&mut self.vus, self.users.op(key))
+            && http.by_script
+        {
+            vus.failed(key, outcome, now_ns);
+        }
         self.record_operation(now_ns, key, outcome, status);
         let is_limit = outcome.is_generator_limit();
         let is_new = is_limit && !self.users[self.users.owner(key)].connected;

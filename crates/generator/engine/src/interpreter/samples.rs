@@ -36,6 +36,10 @@ impl Interpreter<'_> {
     /// otherwise.
     fn request_line(&self, key: UserKey, op: &Op) -> Option<String> {
         let (method, path) = match op {
+            Op::Http(http) if http.by_script => {
+                let asked = self.script_request(key)?;
+                return Some(format!("{} {}", asked.method, without_query(&asked.url)));
+            }
             Op::Http(http) => (http.method.as_str(), &http.path),
             Op::WsOpen(open) => ("GET", &open.path),
             Op::SseOpen(open) => ("GET", &open.path),

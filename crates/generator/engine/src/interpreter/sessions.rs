@@ -211,6 +211,7 @@ impl Interpreter<'_> {
     /// Ends a session, and with it everything that it had in progress.
     fn end_session(&mut self, now_ns: u64, key: UserKey, outcome: Outcome) {
         self.leave_meeting(now_ns, key);
+        self.interrupt_k6(key);
         self.interrupt_branches(now_ns, key);
         self.end_transactions(now_ns, key, outcome);
         self.give_up_background(now_ns, key);

@@ -14,6 +14,7 @@ use crate::requests::Requests;
 use crate::tables::budget::Budget;
 use crate::tables::slots::UserKey;
 use crate::users::Users;
+use crate::vus::Vus;
 use crate::work::OwnWork;
 
 /// Runs the sessions of a shard's users.
@@ -34,6 +35,8 @@ pub(crate) struct Interpreter<'p> {
     pub(crate) messages: Messages<'p>,
     pub(crate) recorder: Recorder,
     pub(crate) work: OwnWork,
+    /// The contexts of scripts of k6; `None`: the plan has none.
+    pub(crate) vus: Option<Box<Vus<UserKey>>>,
     /// Operations of steps in flight.
     pub(crate) in_flight: u64,
     /// When steps stop beginning.
@@ -64,6 +67,7 @@ impl<'p> Interpreter<'p> {
             messages: Messages::new(plan, buffers),
             recorder,
             work: OwnWork::new(plan),
+            vus: None,
             in_flight: 0,
             end_ns: plan.end_ns(),
             // A driver that is never late need not say so.

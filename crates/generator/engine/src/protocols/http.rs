@@ -63,6 +63,11 @@ impl<'p> Interpreter<'p> {
         key: UserKey,
         http: &HttpOp,
     ) -> Result<EndpointId, String> {
+        if http.by_script {
+            let asked = self.script_request(key).map_or("", |asked| &asked.url);
+            let named = self.requests.endpoint_at(self.plan, asked)?;
+            return named.ok_or_else(|| format!("{asked:?} is no whole URL"));
+        }
         let Some(slot) = http.located_by else {
             return Ok(self.users.endpoint(key, http.endpoint));
         };
@@ -93,17 +98,23 @@ impl<'p> Interpreter<'p> {
             return self.cannot_send(now_ns, key, error);
         }
         let is_held = http.continue_ns > 0 && self.hold_body(slot, start);
+        let is_head = self.request_method(key, http) == "HEAD";
         let conn = &mut self.conns[slot];
         conn.stage = Stage::Busy;
         if let Some(decoder) = conn.http() {
-            decoder.begin(http.method == "HEAD");
+            decoder.begin(is_head);
+        }
+        if http.by_script
+            && let Some(vus) = &mut self.vus
+        {
+            vus.sent(key, now_ns);
         }
         let sender = self.send_for_user(slot, start);
         self.end_work(key, WorkKind::Encoding, began_ns);
         if is_held {
             return self.wait_for_continue(now_ns, slot);
         }
-        let deadline_ns = self.users[key].sent_ns + http.timeout_ns;
+        let deadline_ns = self.users[key].sent_ns + self.request_timeout_ns(key, http);
         self.wait_for(key, Wait::Response, deadline_ns);
         if sender != slot {
             self.hold_unsent(now_ns, slot, sender);
@@ -129,6 +140,13 @@ impl<'p> Interpreter<'p> {
             hop.rewrite(&first, self.requests.authority(endpoint), out);
         } else if let Some(request) = self.requests.constant(user.session, user.pc) {
             out.extend_from_slice(request);
+        } else if let (true, Some(vus)) = (http.by_script, &self.vus) {
+            let at = self.conns.table[slot].endpoint;
+            vus.encode(key, self.requests.authority(at), out)?;
+            if self.users.session(key).cookies {
+                let path = path_of(&self.conns.commands.bytes[start..]);
+                self.follows.remember_path(key, path);
+            }
         } else {
             let at = self.conns.table[slot].endpoint;
             let base_path = &*self.plan.endpoints[at.index()].base_path;
@@ -148,8 +166,16 @@ impl<'p> Interpreter<'p> {
                 self.follows.remember(key, before);
             }
         }
-        let (headers, own_cookies) = self.own_headers(key, http);
-        self.carry_cookies(now_ns, slot, headers, own_cookies, start);
+        match self.script_cookies(key) {
+            Some(own) => {
+                let headers = [("cookie".to_owned(), Template::default())];
+                self.carry_cookies(now_ns, slot, &headers, &own, start);
+            }
+            None => {
+                let (headers, own_cookies) = self.own_headers(key, http);
+                self.carry_cookies(now_ns, slot, headers, own_cookies, start);
+            }
+        }
         if let Some(aws) = http.sign.as_ref().filter(|_| !self.follows.left_host(key)) {
             let scope = &mut self.users.scope(now_ns, key);
             let bytes = &mut self.conns.commands.bytes;
@@ -218,7 +244,11 @@ impl<'p> Interpreter<'p> {
             poller.head = head;
             return;
         }
-        let http = self.http_op(self.conns[slot].user);
+        let key = self.conns[slot].user;
+        let http = self.http_op(key);
+        if let Some(vus) = &mut self.vus {
+            vus.first_byte(key, self.work.turn_ns);
+        }
         let failures = &self.recorder.failures;
         let body_bytes_max = match self.recorder.trace.is_some() || http.keeps_body() {
             true => usize::MAX,
@@ -300,6 +330,7 @@ impl<'p> Interpreter<'p> {
         }
         if http.redirects > 0
             && crate::fetch::is_redirect(head.status)
+            && !self.keeps_redirect(key, http)
             && let Some(location) = head.header("location")
         {
             return self.redirected(now_ns, key, endpoint, head.status, &location);
@@ -328,7 +359,15 @@ impl<'p> Interpreter<'p> {
         };
         self.follows.forget_first(key);
         let began_ns = self.begin_reading(key);
-        let mut outcome = if !http.status.allows(head.status) {
+        let mut outcome = if http.by_script && damage.is_none() {
+            let outcome = self.answer_script(now_ns, key, head, received.body);
+            if outcome != Outcome::Ok {
+                let cause = Cause::Code(Code::Status(head.status));
+                let text = || format!("status {}", head.status);
+                self.explain_answer(now_ns, key, outcome, cause, received, text);
+            }
+            outcome
+        } else if !http.by_script && !http.status.allows(head.status) {
             // What it lacks is not its fault: it is not the answer that was wanted.
             let _ = self.keep(now_ns, key, &http.save, received);
             let outcome = Outcome::Status;

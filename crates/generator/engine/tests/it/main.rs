@@ -32,6 +32,7 @@ mod http2_sockets;
 mod http2_sockets_ends;
 mod identity;
 mod iterations;
+mod k6;
 mod latency;
 mod lists;
 mod locations;

@@ -62,6 +62,7 @@ impl Checker<'_> {
         let all = sessions.iter_mut().chain(once.sessions());
         let secrets = self.finish_secrets(all);
         let proxies = self.lead_through_proxies(target.as_ref());
+        let k6 = self.finish_k6();
         Some(Plan {
             name,
             seed,
@@ -80,7 +81,7 @@ impl Checker<'_> {
             faults,
             redirects,
             data,
-            k6: self.finish_k6(),
+            k6,
             script: self.finish_scripts(),
             included: Vec::new(),
             calls: self.schema.take().unwrap_or_default(),

@@ -29,6 +29,9 @@ impl<'p> Interpreter<'p> {
         match self.next_hop(now_ns, key, endpoint, status, location) {
             Ok(hop) => {
                 self.record_hop(now_ns, key, status);
+                if let Some(vus) = self.vus.as_mut().filter(|_| http.by_script) {
+                    vus.hopped(key, status, now_ns);
+                }
                 self.follows.go(key, hop);
                 self.reach(now_ns, key, http);
             }
@@ -64,10 +67,11 @@ impl<'p> Interpreter<'p> {
             target: before.map_or(target, |hop| hop.target.clone()),
         };
         let there = crate::fetch::resolve(&here, location).map_err(|error| error.to_string())?;
-        if count >= http.redirects {
+        let redirects_max = self.redirects_max(key, http);
+        if count >= redirects_max {
             return Err(format!(
                 "more than {}; the last one leads to {}",
-                units_of(http.redirects),
+                units_of(redirects_max),
                 shown(&there)
             ));
         }
@@ -78,12 +82,13 @@ impl<'p> Interpreter<'p> {
             true => endpoint,
             false => self.endpoint_of(&there)?,
         };
-        let method = if was_get { "GET" } else { &http.method };
+        let method = if was_get { "GET" } else { self.request_method(key, http) };
+        let becomes_get = Hop::becomes_get(status, method);
         let origin = self.first_endpoint(key, http)?;
         Ok(Hop {
             endpoint: found,
             target: there.target,
-            is_get: was_get || Hop::becomes_get(status, method),
+            is_get: was_get || becomes_get,
             left_host: has_left || !self.are_one_origin(origin, found),
             count: count + 1,
             since_ns: now_ns,
@@ -134,8 +139,12 @@ impl<'p> Interpreter<'p> {
         let at = self.first_endpoint(key, http)?;
         let base_path = &*self.plan.endpoints[at.index()].base_path;
         let authority = self.requests.authority(at);
-        let scope = &mut self.users.scope(now_ns, key);
         let mut bytes = Vec::new();
+        if let (true, Some(vus)) = (http.by_script, &self.vus) {
+            vus.encode(key, authority, &mut bytes)?;
+            return Ok(bytes.into());
+        }
+        let scope = &mut self.users.scope(now_ns, key);
         encode_http(http, authority, base_path, &self.plan.calls, scope, &mut bytes)?;
         let first = FirstRequest { bytes: bytes.into(), values: self.users[key].value };
         let bytes = Arc::clone(&first.bytes);

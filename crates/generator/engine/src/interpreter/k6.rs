@@ -1,0 +1,244 @@
+//! Functions of scripts of k6: begun and continued by their instruction, whose requests are made by those behind it.
+
+use plan::{HttpOp, K6Next, K6Op, Op};
+use proto::http1::Head;
+use record::Outcome;
+use record::schema::WorkKind;
+use script::{Console, ConsoleLine};
+use stats::decimal::Decimal;
+
+use crate::failures::{Cause, FailureReport, StepPlace};
+use crate::interpreter::{Flow, Interpreter};
+use crate::tables::slots::{ConnSlot, UserKey};
+use crate::vus::{Asked, Now, Resumed, url};
+
+impl Interpreter<'_> {
+    /// Runs the user's function until it waits, or has ended.
+    pub(crate) fn run_k6(&mut self, now_ns: u64, key: UserKey, op: &K6Op) -> Flow {
+        let data = match &op.data {
+            Some(data) => data.eval(&mut self.users.scope(now_ns, key)),
+            None => Ok(plan::expr::Value::Nothing),
+        };
+        let data = match data {
+            Ok(plan::expr::Value::Nothing) | Err(_) => String::new(),
+            Ok(value) => value.to_text().to_string(),
+        };
+        let began_ns = self.begin_making(key);
+        let now_ns = self.users.now_ns(now_ns);
+        let unix_ms = (self.users.zero_unix_ns + now_ns) as f64 / 1e6;
+        let Some(vus) = &mut self.vus else {
+            return Flow::End;
+        };
+        let rng = &mut self.users[key].value;
+        let Resumed { ask, yielded } = vus.resume(key, op, &data, Now { ns: now_ns, unix_ms, rng });
+        self.end_work(key, WorkKind::Step, began_ns);
+        let counts = &mut self.recorder.counts;
+        counts.script_calls += 1;
+        counts.scripts_ns += began_ns.map_or(0, |began| self.users.worked_ns.saturating_sub(began));
+        self.keep_yielded(now_ns, key, op, yielded);
+        match ask {
+            None => {
+                self.drop_iteration(now_ns, op);
+                Flow::Jump(op.end)
+            }
+            Some(Asked::Request(name)) => {
+                // The last of its requests takes all names.
+                Flow::Jump(op.request_at(&name).unwrap_or(op.end))
+            }
+            Some(Asked::Batch) => Flow::Jump(op.batch.unwrap_or(op.end)),
+            Some(Asked::Sleep(ns)) => {
+                let user = &mut self.users[key];
+                user.due_ns = user.ready_ns.saturating_add(ns);
+                user.ready_ns = user.due_ns;
+                let due_ns = user.due_ns;
+                self.wait_until(key, due_ns);
+                Flow::Wait
+            }
+            Some(Asked::Done(Ok(value))) => {
+                let flow = op.result.and_then(|slot| {
+                    let value = value
+                        .map_or(plan::expr::Value::Nothing, |json| plan::expr::Value::text(&json));
+                    self.assign(now_ns, key, slot, value)
+                });
+                flow.unwrap_or(Flow::Jump(op.end))
+            }
+            Some(Asked::Done(Err(fault))) => {
+                let measure = self.plan.faults;
+                let user = &self.users[key];
+                let failed = FailureReport {
+                    own_step: Some(StepPlace { session: user.session, pc: user.pc }),
+                    ..FailureReport::new(now_ns, measure, Outcome::Script, user.number)
+                };
+                self.recorder.explain(&failed, || fault.to_string());
+                self.recorder.check(measure, Outcome::Script);
+                // An iteration that throws has ended like any other; `setup` must not.
+                if op.scenario.is_empty() { Flow::Fail } else { Flow::Jump(op.end) }
+            }
+        }
+    }
+
+    /// Makes the next request of a batch, or ends the branch where none is left.
+    pub(crate) fn next_of_batch(&mut self, now_ns: u64, key: UserKey, next: &K6Next) -> Flow {
+        let owner = self.users.owner(key);
+        let name = self.vus.as_mut().and_then(|vus| vus.next_of_batch(owner, key, now_ns));
+        Flow::Jump(name.and_then(|name| next.request_at(&name)).unwrap_or(next.end))
+    }
+
+    fn keep_yielded(&mut self, now_ns: u64, key: UserKey, op: &K6Op, yielded: k6::Yielded) {
+        let user = self.users[key].number;
+        for check in &yielded.checks {
+            let measure = op.check_at(&check.name);
+            let outcome = if check.holds { Outcome::Ok } else { Outcome::Check };
+            if !check.holds {
+                self.fail_transactions(key, outcome);
+                let cause = Cause::Named(&check.name);
+                let failed =
+                    FailureReport { cause, ..FailureReport::new(now_ns, measure, outcome, user) };
+                self.recorder.explain(&failed, || format!("{} is false", check.name));
+            }
+            self.recorder.check(measure, outcome);
+        }
+        if let Some(script) = self.plan.k6.as_ref().filter(|_| op.records) {
+            for sample in &yielded.samples {
+                let number = Decimal::from_f64(sample.value);
+                if let (Some(metric), Some(number)) = (script.metrics.get(sample.metric), number) {
+                    self.recorder.metric(now_ns, metric.id, number);
+                }
+            }
+        }
+        let k6::Console { lines, dropped } = yielded.console;
+        if !lines.is_empty() || dropped > 0 {
+            let lines = lines.into_iter();
+            let lines = lines.map(|line| ConsoleLine { unix_ms: line.unix_ms, text: line.text });
+            let console = Console { lines: lines.collect(), dropped };
+            self.recorder.keep_console(console, self.users.zero_unix_ns);
+        }
+    }
+
+    /// An iteration was due and no user was free.
+    fn drop_iteration(&mut self, now_ns: u64, op: &K6Op) {
+        let Some(script) = self.plan.k6.as_ref().filter(|_| op.records) else {
+            return;
+        };
+        let is_meant = |tags: &[(String, String)]| {
+            tags.iter().all(|(key, value)| key == "scenario" && *value == op.scenario)
+        };
+        for metric in &script.metrics {
+            if metric.base == "dropped_iterations" && is_meant(&metric.tags) {
+                self.recorder.metric(now_ns, metric.id, Decimal::from_millionths(1_000_000));
+            }
+        }
+    }
+
+    /// The user's session ends, perhaps in the middle of its function.
+    pub(crate) fn interrupt_k6(&mut self, key: UserKey) {
+        if self.vus.is_none() {
+            return;
+        }
+        let ops = self.users.session(key).ops.iter();
+        let scenarios: Vec<&K6Op> = ops
+            .filter_map(|op| match op {
+                Op::K6(op) => Some(&**op),
+                _ => None,
+            })
+            .collect();
+        if let Some(vus) = &mut self.vus {
+            for op in scenarios {
+                vus.interrupt(key, &op.scenario);
+            }
+        }
+    }
+
+    /// How long the user's request may take.
+    #[inline]
+    pub(crate) fn request_timeout_ns(&self, key: UserKey, http: &HttpOp) -> u64 {
+        match http.by_script {
+            true => self.script_request(key).map_or(http.timeout_ns, |asked| asked.timeout_ns),
+            false => http.timeout_ns,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn request_method<'a>(&'a self, key: UserKey, http: &'a HttpOp) -> &'a str {
+        match http.by_script {
+            true => self.script_request(key).map_or("GET", |asked| &asked.method),
+            false => &http.method,
+        }
+    }
+
+    /// How many redirects it follows.
+    pub(crate) fn redirects_max(&self, key: UserKey, http: &HttpOp) -> u8 {
+        match http.by_script {
+            true => self.script_request(key).map_or(0, |asked| asked.redirects),
+            false => http.redirects,
+        }
+    }
+
+    pub(crate) fn script_request(&self, key: UserKey) -> Option<&k6::Request> {
+        self.vus.as_ref()?.request(key)
+    }
+
+    /// Names of the cookies that the script's request gives itself; `None`: it gives none, or goes elsewhere by now.
+    pub(crate) fn script_cookies(&self, key: UserKey) -> Option<Vec<String>> {
+        let asked = self.script_request(key).filter(|_| !self.follows.left_host(key))?;
+        let mut headers = asked.headers.iter();
+        let (_, value) = headers.find(|(name, _)| name.eq_ignore_ascii_case("cookie"))?;
+        let pairs = value.split(';').filter_map(|pair| pair.split_once('='));
+        Some(pairs.map(|(name, _)| name.trim().to_owned()).collect())
+    }
+
+    /// Whether a redirect is the answer that the user's script gets: it follows no more of them.
+    pub(crate) fn keeps_redirect(&self, key: UserKey, http: &HttpOp) -> bool {
+        let followed = self.follows.hop(key).map_or(0, |hop| hop.count);
+        http.by_script && followed >= self.redirects_max(key, http)
+    }
+
+    /// Hands the response to the user's script; returns what it counts as.
+    pub(crate) fn answer_script(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        head: &Head<'_>,
+        body: &[u8],
+    ) -> Outcome {
+        let user = &self.users[key];
+        let bytes_out = u64::from(user.bytes_out);
+        let bytes_in = u64::from(user.bytes_in);
+        let final_url = self.follows.hop(key).map(|hop| {
+            let tls = self.plan.endpoints[hop.endpoint.index()].tls;
+            url(tls, self.requests.authority(hop.endpoint), &hop.target)
+        });
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let headers = head.headers().map(|(name, value)| (name.to_string(), text(&value)));
+        let response = k6::Response {
+            status: head.status,
+            protocol: if head.raw.starts_with(b"HTTP/2") { "HTTP/2.0" } else { "HTTP/1.1" },
+            url: final_url.unwrap_or_default(),
+            headers: headers.collect(),
+            body: body.to_vec(),
+            bytes_out,
+            bytes_in,
+            ..k6::Response::default()
+        };
+        let is_expected = self.script_request(key).is_none_or(|asked| asked.expects(head.status));
+        if let Some(vus) = &mut self.vus {
+            vus.answered(key, response, now_ns);
+        }
+        if is_expected { Outcome::Ok } else { Outcome::Status }
+    }
+
+    /// A connection that the user's request may wait for is made.
+    pub(crate) fn note_connected(&mut self, now_ns: u64, slot: ConnSlot) {
+        if let Some(vus) = &mut self.vus {
+            let conn = &self.conns[slot];
+            vus.connected(conn.user, conn.started_ns, now_ns);
+        }
+    }
+
+    /// And TLS is set up.
+    pub(crate) fn note_secured(&mut self, now_ns: u64, slot: ConnSlot) {
+        if let Some(vus) = &mut self.vus {
+            vus.secured(self.conns[slot].user, now_ns);
+        }
+    }
+}
