@@ -301,7 +301,7 @@ pub(crate) struct TableArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// A scenario file, a Tsung file, or a URL to load
+    /// A scenario file, a script of k6, a Tsung file, or a URL to load
     #[arg(value_name = "FILE|URL")]
     pub(crate) what: String,
     #[command(flatten)]
@@ -349,6 +349,8 @@ pub(crate) struct RunArgs {
     pub(crate) results: ResultFiles,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) k6: K6Args,
     #[command(flatten)]
     pub(crate) fleet: fleet::RunFleetArgs,
     #[command(flatten)]
@@ -429,6 +431,24 @@ pub(crate) struct LoadArgs {
     /// Request body
     #[arg(long, value_name = "TEXT")]
     pub(crate) body: Option<String>,
+}
+
+/// Flags for scripts of k6.
+#[derive(Debug, Clone, Default, ClapArgs)]
+#[command(next_help_heading = "Scripts of k6")]
+pub(crate) struct K6Args {
+    /// Number of iterations, which all users share; instead of the script's scenarios
+    #[arg(long, value_name = "N")]
+    pub(crate) iterations: Option<u64>,
+    /// A variable of __ENV, such as BASE=https://shop.test; may be repeated
+    #[arg(long = "env", short = 'e', value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// Those of --users.
+    #[arg(skip)]
+    pub(crate) vus: Option<u64>,
+    /// That of --duration.
+    #[arg(skip)]
+    pub(crate) load_duration: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,5 +1,7 @@
 //! Reads scenarios and compiles them to plans, or prints their diagnostics.
 
+mod script;
+
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
@@ -14,7 +16,7 @@ use plan::probes::Probe;
 use scenario::document::Origin;
 use scenario::{Diagnostic, Experiment, Load, Settings, Severity, Source, UrlRun, url_scenario};
 
-use crate::args::LoadArgs;
+use crate::args::{K6Args, LoadArgs};
 use crate::excerpt;
 use crate::exit::{Exit, Failure, print_error, shows_warnings};
 use crate::full::{self, Conversion, Leniency, is_xml};
@@ -60,10 +62,30 @@ fn scenario_of(name: &str, bytes: Vec<u8>, leniency: Leniency) -> Result<Text, F
             &format!("convert it: throng import {name} -o scenario.yaml"),
         ));
     }
+    if script::is_script(name) {
+        return script::scenario(name, &K6Args::default());
+    }
     if is_xml(&bytes) {
         return from_tsung(name, &bytes, leniency);
     }
     text_of(name, bytes)
+}
+
+/// As [`scenario`], with flags for scripts of k6.
+pub(crate) fn scenario_or_script(
+    name: &str,
+    leniency: Leniency,
+    k6: &K6Args,
+) -> Result<Text, Failure> {
+    match script::is_script(name) {
+        true => script::scenario(name, k6),
+        false => scenario(name, leniency),
+    }
+}
+
+/// True if the file is a script of k6 by its name.
+pub(crate) fn is_script(name: &str) -> bool {
+    script::is_script(name)
 }
 
 /// Reads files beside the one of this name: texts, and behind [`scenario::BINARY`] bytes as base64.

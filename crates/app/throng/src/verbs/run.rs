@@ -201,6 +201,24 @@ fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
         ));
     }
     let load = &args.load;
+    if source::is_script(&args.what)
+        && load.rate.is_none()
+        && load.method.is_none()
+        && load.headers.is_empty()
+        && load.body.is_none()
+    {
+        let mut k6 = args.k6.clone();
+        k6.vus = load.users;
+        k6.load_duration.clone_from(&load.duration);
+        return source::scenario_or_script(&args.what, args.tsung.leniency(), &k6);
+    }
+    if args.k6.iterations.is_some() || !args.k6.env.is_empty() {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            "--iterations and --env apply to scripts of k6 only".to_owned(),
+            "a scenario has `iterations` for it, and params for what varies: --set NAME=VALUE",
+        ));
+    }
     let given = load.users.is_some()
         || load.rate.is_some()
         || load.duration.is_some()

@@ -64,7 +64,12 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &["protos", "targets"],
         "messages are read and written by `grpc`; `.proto` files are compiled by `protos`",
     ),
-    (&["rquickjs"], &["script"], "JavaScript runs in `script`, with its limits"),
+    (
+        &["rquickjs"],
+        &["k6", "script"],
+        "JavaScript runs in `script`, and that of k6 in `k6`, with their limits",
+    ),
+    (&["corosensei"], &["k6"], "stacks of their own have users of scripts of k6 alone"),
     (&["html5ever"], &["html"], "pages are parsed by `html`, with its limits"),
     (&["fake"], &["plan"], "call `fake` of the expressions"),
     (&["ring"], &["signing"], "keys are `signing`'s, hashes those of `sha2`"),

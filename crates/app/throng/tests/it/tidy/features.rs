@@ -30,6 +30,7 @@ const SLOW: &[&str] = &[
     "ads",
     "async-nats",
     "balancer",
+    "corosensei",
     "icu_segmenter",
     "libsqlite3-sys",
     "mysql",
