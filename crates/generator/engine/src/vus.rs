@@ -265,7 +265,7 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
             return Ok(Some(user));
         }
         let count = self.counts.entry(op.scenario.clone()).or_default();
-        if op.users_max.is_some_and(|most| *count >= self.share.portion(most).max(1)) {
+        if op.users_max.is_some_and(|most| *count >= own_part(most, self.share)) {
             return Ok(None);
         }
         *count += 1;
@@ -421,6 +421,12 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
     }
 }
 
+/// A loop's part of the most users that a scenario may have: together the loops have no more, but for one each.
+fn own_part(most: u64, share: Share) -> u64 {
+    let of = u64::from(share.of);
+    (most / of + u64::from(u64::from(share.index) < most % of)).max(1)
+}
+
 /// The user's own cookies are put into a line of this name.
 fn sent_name(name: &str) -> &str {
     if name.eq_ignore_ascii_case("cookie") { "cookie" } else { name }
@@ -452,6 +458,8 @@ fn failed(asked: &InFlight, now_ns: u64, outcome: Outcome) -> Response {
         Outcome::Closed => (1000, "unexpected EOF".to_owned()),
         Outcome::TlsUntrusted => (1310, "x509: certificate signed by unknown authority".to_owned()),
         Outcome::Decoding => (1701, "the response's body could not be decoded".to_owned()),
+        // What is wrong with it stands among the run's failures.
+        Outcome::Step => (1000, "the request cannot be made".to_owned()),
         other => (1000, other.name().to_owned()),
     };
     Response {
@@ -473,6 +481,14 @@ mod tests {
         assert_eq!(target("https://a.test:8443/x/y?z"), "/x/y?z");
         assert_eq!(url(true, "a.test:443", "/x"), "https://a.test/x");
         assert_eq!(url(false, "a.test:8080", "/"), "http://a.test:8080/");
+    }
+
+    #[test]
+    fn loops_have_as_many_users_as_a_scenario_may_have() {
+        let parts = |most: u64| [0, 1, 2].map(|index| own_part(most, Share::new(index, 3)));
+        assert_eq!(parts(7), [3, 2, 2]);
+        assert_eq!(parts(3), [1, 1, 1]);
+        assert_eq!(parts(1), [1, 1, 1]);
     }
 
     #[test]

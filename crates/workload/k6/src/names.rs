@@ -63,6 +63,9 @@ impl Names {
             self.checks.push(whole.clone());
             return;
         }
+        if is_import(literal) {
+            return;
+        }
         let first = literal.parts.first().map_or("", String::as_str);
         let is_whole = literal.parts.len() == 1;
         if let Some((origin, path)) = origin(first, is_whole) {
@@ -110,6 +113,11 @@ fn is_check(literal: &Literal<'_>) -> bool {
     let arrow = head.split_once("=>");
     let is_arrow = arrow.is_some_and(|(before, _)| !before.contains(['"', '\'', '`', ';', ':']));
     value.starts_with("function") || value.starts_with("async ") || is_arrow
+}
+
+/// Whether it names a module, as in `import { x } from 'https://…'`.
+fn is_import(literal: &Literal<'_>) -> bool {
+    ["from", "import", "import("].iter().any(|word| literal.before.ends_with(word))
 }
 
 /// Whether it is a path that something stands before, or the tag `name`.
@@ -205,6 +213,8 @@ mod tests {
     #[test]
     fn names_are_found_where_they_stand() {
         let script = r#"
+            import { uuidv4 } from 'https://modules.test/index.js';
+            import "https://modules.test/other.js";
             // http.get('https://comment.test/');
             const BASE = 'https://a.test:8443';
             http.get('https://b.test/x?y=1');

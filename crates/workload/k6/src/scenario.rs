@@ -156,6 +156,14 @@ fn names_variable(text: &str, name: &str) -> bool {
     })
 }
 
+/// Whether a script's text calls a function of k6, or imports it by another name.
+fn calls(text: &str, function: &str) -> bool {
+    text.match_indices(function).any(|(at, word)| {
+        let rest = text[at + word.len()..].trim_start();
+        rest.starts_with('(') || rest.starts_with("as ")
+    })
+}
+
 /// A text as JSON, which is YAML as well.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
@@ -237,7 +245,17 @@ type Error = (String, String);
 /// The metrics of a script: k6's, its own, and the parts that thresholds are of.
 fn metrics(script: &Script, options: &Options) -> Result<Vec<Metric>, Error> {
     let at_rate = options.scenarios.iter().any(|s| s.executor.users_max().is_some());
-    let built_in = BUILT_IN.iter().filter(|(name, ..)| *name != "dropped_iterations" || at_rate);
+    let texts = script.files.iter().map(|file| String::from_utf8_lossy(&file.bytes));
+    let texts: Vec<_> = texts.collect();
+    let calls = |function: &str| texts.iter().any(|text| calls(text, function));
+    let is_asked = |name: &str| options.thresholds.iter().any(|(of, _)| of.starts_with(name));
+    // Those that a script can have nothing of are left out.
+    let built_in = BUILT_IN.iter().filter(|(name, ..)| match *name {
+        "dropped_iterations" => at_rate,
+        "checks" => calls("check") || is_asked(name),
+        "group_duration" => calls("group") || is_asked(name),
+        _ => true,
+    });
     let mut metrics: Vec<Metric> =
         built_in.map(|&(name, kind, unit)| Metric { name: name.to_owned(), kind, unit }).collect();
     for declared in &script.metrics {
@@ -355,6 +373,9 @@ mod tests {
             assert!(found.lines().any(|found| found == line), "{line}\nis not in\n{found}");
         }
         assert!(!found.contains("HOME"), "{found}");
+        assert!(!found.contains("\"checks\"") && !found.contains("\"group_duration\""), "{found}");
+        assert!(calls("check (r, {})", "check") && calls("import { check as ok }", "check"));
+        assert!(!calls("import { check } from 'k6';", "check"));
     }
 
     #[test]
