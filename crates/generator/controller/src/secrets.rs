@@ -85,7 +85,15 @@ impl Secrets {
             self.hide(&mut text);
             (file.name.clone(), text)
         });
-        included.chain(scripts).collect()
+        let of_k6 = plan.k6.iter().flat_map(|script| &script.files);
+        // What a script opens is data, which is not copied.
+        let of_k6 = of_k6.filter(|file| file.is_module());
+        let of_k6 = of_k6.map(|file| {
+            let mut text = String::from_utf8_lossy(&file.bytes).into_owned();
+            self.hide(&mut text);
+            (file.name.clone(), text)
+        });
+        included.chain(scripts).chain(of_k6).collect()
     }
 
     /// As [`Secrets::recorded`], of a text that begins at a byte of all texts.
@@ -235,7 +243,7 @@ fn known(values: impl Iterator<Item = (String, String)>) -> Vec<(String, String)
 mod tests {
     use std::sync::Arc;
 
-    use plan::{Script, ScriptFile};
+    use plan::{K6File, K6Script, Script, ScriptFile};
 
     use super::*;
     use crate::testing;
@@ -314,7 +322,17 @@ mod tests {
         let env = [("WORD".to_owned(), Some("hunter2".to_owned()))];
         let inputs = Inputs { env: env.into_iter().collect(), ..Inputs::default() };
         let hidden = |name: &str| (name.to_owned(), "// ${env('WORD')}".to_owned());
-        let expected = ["main.js", "lib/tax.js"].map(hidden);
+        let k6_file =
+            |name: &str| K6File { name: name.to_owned(), bytes: b"// hunter2"[..].into() };
+        plan.k6 = Some(Arc::new(K6Script {
+            files: vec![k6_file("load.js"), k6_file("users.json")],
+            env: Vec::new(),
+            options: String::new(),
+            metrics: Vec::new(),
+            time_max_ns: 1,
+            memory_bytes_max: 1,
+        }));
+        let expected = ["main.js", "lib/tax.js", "load.js"].map(hidden);
         assert_eq!(Secrets::new(&inputs).recorded_inputs(&plan), expected);
     }
 

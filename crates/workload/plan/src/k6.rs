@@ -32,6 +32,13 @@ pub struct K6File {
     pub bytes: Arc<[u8]>,
 }
 
+impl K6File {
+    /// Whether it is one of the script's modules, by its name.
+    pub fn is_module(&self) -> bool {
+        [".js", ".mjs"].iter().any(|end| self.name.ends_with(end))
+    }
+}
+
 /// A metric of a script, or the part of one that has some tags.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct K6Metric {
