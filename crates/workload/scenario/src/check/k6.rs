@@ -95,6 +95,7 @@ impl Checker<'_> {
                     None
                 }
             };
+            self.note_variable(&entry.key, &entry.value);
             env.extend(value.map(|value| (entry.key.clone(), value)));
         }
         let options = fields.get("options").and_then(Node::text).unwrap_or("{}").to_owned();
