@@ -194,10 +194,11 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
 
     /// Begins the user's function, or continues it with what came of what it waits for. `data`: what `setup` returned.
     pub(crate) fn resume(&mut self, key: K, op: &K6Op, data: &str, now: Now<'_>) -> Resumed {
+        let Now { ns, unix_ms, rng } = now;
         let (mut active, answer) = match self.active.remove(&key) {
             Some(mut active) => {
                 let answer = match (self.flights.remove(&key), active.batch.take()) {
-                    (Some(flight), _) => Answer::Response(Box::new(flight.answer(now.ns))),
+                    (Some(flight), _) => Answer::Response(Box::new(flight.answer(ns))),
                     (None, Some(batch)) => Answer::Batch(batch.answers),
                     (None, None) => Answer::Woken,
                 };
@@ -223,14 +224,13 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
                 (active, Answer::Begin(Box::new(begin)))
             }
         };
-        let mut around =
-            Surroundings { unix_ms: now.unix_ms, elapsed_ms: now.ns as f64 / 1e6, rng: now.rng };
+        let mut around = Surroundings { unix_ms, elapsed_ms: ns as f64 / 1e6, rng };
         let ask = active.user.resume(answer, &mut around);
         let yielded = active.user.take_yielded();
         let ask = match ask {
             Ask::Request(request) => {
                 let name = request.name.clone();
-                self.flights.insert(key, Flight::new(*request, now.ns));
+                self.flights.insert(key, Flight::new(*request, ns));
                 self.active.insert(key, active);
                 Asked::Request(name)
             }

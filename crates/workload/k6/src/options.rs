@@ -496,11 +496,11 @@ pub(crate) fn duration_ns(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn parse(options: Value) -> Result<Options, Wrong> {
-        Options::parse(&options, &Given::default())
+    fn parse(options: &Value) -> Result<Options, Wrong> {
+        Options::parse(options, &Given::default())
     }
 
-    fn executor(options: Value) -> Executor {
+    fn executor(options: &Value) -> Executor {
         parse(options).unwrap().scenarios.remove(0).executor
     }
 
@@ -508,14 +508,14 @@ mod tests {
     fn shortcuts_stand_for_scenarios() {
         let second = 1_000_000_000;
         let once = Executor::PerVuIterations { vus: 1, iterations: 1, at_most_ns: 600 * second };
-        assert_eq!(executor(json!({})), once);
+        assert_eq!(executor(&json!({})), once);
         let constant = Executor::ConstantVus { vus: 10, duration_ns: 90 * second };
-        assert_eq!(executor(json!({"vus": 10, "duration": "1m30s"})), constant);
+        assert_eq!(executor(&json!({"vus": 10, "duration": "1m30s"})), constant);
         let shared = Executor::SharedIterations { vus: 2, iterations: 8, at_most_ns: 5 * second };
-        assert_eq!(executor(json!({"vus": 2, "iterations": 8, "duration": "5s"})), shared);
+        assert_eq!(executor(&json!({"vus": 2, "iterations": 8, "duration": "5s"})), shared);
         let stages = vec![Stage { duration_ns: second / 2, target: 3.0 }];
         let ramping = Executor::RampingVus { start: 1, stages };
-        assert_eq!(executor(json!({"stages": [{"duration": "500ms", "target": 3}]})), ramping);
+        assert_eq!(executor(&json!({"stages": [{"duration": "500ms", "target": 3}]})), ramping);
     }
 
     #[test]
@@ -524,7 +524,7 @@ mod tests {
             "preAllocatedVUs": 5, "maxVUs": 9});
         let expected =
             Executor::ConstantArrivalRate { rate: 0.5, duration_ns: 60_000_000_000, vus_max: 9 };
-        assert_eq!(executor(json!({"scenarios": {"s": scenario}})), expected);
+        assert_eq!(executor(&json!({"scenarios": {"s": scenario}})), expected);
     }
 
     #[test]
@@ -549,10 +549,10 @@ mod tests {
             (json!({"scenarios": {}}), "scenarios"),
             (json!({"thresholds": {"checks": [5]}}), "checks"),
         ] {
-            assert_eq!(parse(options.clone()).unwrap_err().key, key, "{options}");
+            assert_eq!(parse(&options).unwrap_err().key, key, "{options}");
         }
         // What is off changes nothing.
-        assert!(parse(json!({"noConnectionReuse": false, "hosts": {}})).is_ok());
+        assert!(parse(&json!({"noConnectionReuse": false, "hosts": {}})).is_ok());
         let fault = Wrong::new("rps", "x").at("a.js", "const rpsx = 1;\n  rps: 5");
         assert_eq!(fault.place, Some((2, 3)));
     }
