@@ -324,7 +324,7 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
 
     /// Appends the request, for an endpoint with this authority. The error says what cannot be sent.
     pub(crate) fn encode(&self, key: K, authority: &str, out: &mut Vec<u8>) -> Result<(), String> {
-        let request = self.request(key).ok_or("the script has asked for no request")?;
+        let request = self.request(key).ok_or("the script has made no request")?;
         let target = target(&request.url);
         if !http1::is_target(&target) {
             return Err(format!(

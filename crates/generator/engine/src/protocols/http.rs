@@ -64,9 +64,9 @@ impl<'p> Interpreter<'p> {
         http: &HttpOp,
     ) -> Result<EndpointId, String> {
         if http.by_script {
-            let asked = self.script_request(key).map_or("", |asked| &asked.url);
-            let named = self.requests.endpoint_at(self.plan, asked)?;
-            return named.ok_or_else(|| format!("{asked:?} is no whole URL"));
+            let url = self.script_request(key).map_or("", |request| &request.url);
+            let named = self.requests.endpoint_at(self.plan, url)?;
+            return named.ok_or_else(|| format!("{url:?} is no whole URL"));
         }
         let Some(slot) = http.located_by else {
             return Ok(self.users.endpoint(key, http.endpoint));
