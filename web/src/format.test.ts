@@ -65,6 +65,16 @@ describe('figures', () => {
     [1_048_575, '1.00 MiB'],
     [212 * 2 ** 20, '212 MiB'],
   ])('%d bytes are %s', (n, text) => expect(bytes(n)).toBe(text));
+  test('what is very large or small has an exponent', () => {
+    expect([1e100, -9.999e99, 1e14, 1e-300, 2.5e-9].map((x) => significant(x))).toEqual([
+      '1.00e100',
+      '-1.00e100',
+      '100,000,000,000,000',
+      '1.00e-300',
+      '0.00000000250',
+    ]);
+    expect(duration(1e100)).toBe('1.00e91 s');
+  });
   test('rounding never adds a digit', () => {
     expect([9.999, 99.96, 0.00123456, 0].map((x) => significant(x))).toEqual([
       '10.0',

@@ -13,9 +13,18 @@ function group(digits: string): string {
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }
 
-/** This many significant digits, never fewer than the integer part has; zero is `0`. */
+/** Other numbers would be more zeros than anybody counts. */
+const WRITTEN_OUT = [1e-9, 1e15] as const;
+
+/**
+ * This many significant digits, never fewer than the integer part has; zero is `0`. What is beyond `WRITTEN_OUT` has an
+ * exponent: `1.00e100`.
+ */
 export function significant(x: number, digits = 3): string {
   if (x === 0) return '0';
+  if (Math.abs(x) < WRITTEN_OUT[0] || Math.abs(x) >= WRITTEN_OUT[1]) {
+    return x.toExponential(Math.max(0, digits - 1)).replace('e+', 'e');
+  }
   const decimals = (value: number) =>
     Math.min(100, Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)))));
   // Rounding may add an integer digit: 9.999 is 10.0, not 10.00.

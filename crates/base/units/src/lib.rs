@@ -10,6 +10,8 @@ pub use hex::{from_hex, hex};
 
 /// Significant digits unless the caller says otherwise.
 const DIGITS: usize = 3;
+/// Other numbers would be more zeros than anybody counts.
+const WRITTEN_OUT: std::ops::Range<f64> = 1e-9..1e15;
 
 /// The unit of a figure: decides how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, ts_rs::TS)]
@@ -53,7 +55,10 @@ pub fn counted(n: u64, noun: &str) -> String {
 
 /// A number of things that may be fractional, such as expected arrivals: `12,345`.
 pub fn about(n: f64) -> String {
-    group(&format!("{:.0}", n.max(0.0)))
+    match n < WRITTEN_OUT.end {
+        true => group(&format!("{:.0}", n.max(0.0))),
+        false => significant(n, DIGITS),
+    }
 }
 
 /// `1,633/s`, `35.8/s`, `0.120/s`.
@@ -154,10 +159,14 @@ pub fn percent(x: f64) -> String {
     format!("{:.0} %", 100.0 * x)
 }
 
-/// This many significant digits, but never fewer than the integer part has; zero is `0`.
+/// This many significant digits, but never fewer than the integer part has; zero is `0`. What is beyond [`WRITTEN_OUT`] has an
+/// exponent: `1.00e100`.
 pub fn significant(x: f64, digits: usize) -> String {
     if x == 0.0 || !x.is_finite() {
         return if x == 0.0 { "0".to_owned() } else { x.to_string() };
+    }
+    if !WRITTEN_OUT.contains(&x.abs()) {
+        return format!("{x:.*e}", digits.saturating_sub(1));
     }
     let decimals = |x: f64| (digits as i32 - 1 - x.abs().log10().floor() as i32).max(0) as usize;
     // Rounding may carry into one more whole digit: 9.999 is 10.0, not 10.00.
@@ -228,6 +237,26 @@ mod tests {
         check(1_234.0e9, "1,234 s");
         assert_eq!(duration_to(250_049_000.0, 5), "250.05 ms");
         assert_eq!(duration_to(999_990_000.0, 4), "1.000 s");
+    }
+
+    #[test]
+    fn what_is_very_large_or_small_has_an_exponent() {
+        for (x, expected) in [
+            (1e100, "1.00e100"),
+            (-9.999e99, "-1.00e100"),
+            (1.5e15, "1.50e15"),
+            (1e14, "100,000,000,000,000"),
+            (1e-300, "1.00e-300"),
+            (2.5e-9, "0.00000000250"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(significant(x, 3), expected);
+        }
+        assert_eq!(duration(1e100), "1.00e91 s");
+        assert_eq!(share(1e98), "1.00e100 %");
+        assert_eq!(rate(1e20), "1.00e20/s");
+        assert_eq!(about(1e100), "1.00e100");
+        assert_eq!(significant(1e100, 1), "1e100");
     }
 
     #[test]
