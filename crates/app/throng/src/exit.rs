@@ -69,6 +69,11 @@ impl Failure {
 
     /// A sentence and a hint.
     pub(crate) fn hinted(exit: Exit, message: String, hint: &str) -> Failure {
+        // Before lines are broken.
+        let [message, hint] = [message, hint.to_owned()].map(|mut text| {
+            plan::secret::hide_credentials(&mut text);
+            text
+        });
         let error = miette::MietteDiagnostic::new(message).with_help(hint);
         Failure { exit, report: miette::Report::new(error) }
     }
@@ -111,10 +116,12 @@ pub(crate) fn print_note(text: &str) {
     }
 }
 
-/// Prints a line on standard error, with control characters made visible. Ignores a closed standard
-/// error: nobody reads it.
+/// Prints a line on standard error, with control characters made visible, and without the credentials of URLs. Ignores a
+/// closed standard error: nobody reads it.
 pub(crate) fn print_error(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", report::visible(text));
+    let mut text = report::visible(text);
+    plan::secret::hide_credentials(&mut text);
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Replaces the standard library's message for a malformed number.

@@ -84,12 +84,42 @@ pub fn named_values(text: &str, names: &SecretNames) -> Vec<Range<usize>> {
     found
 }
 
-/// Hides the values of secret names. Templates stay, since their text is no secret.
+/// Hides the values of secret names, and credentials in URLs. Templates stay, since their text is no secret.
 pub fn hide_named(text: &mut String, names: &SecretNames) {
+    hide_credentials(text);
     for value in named_values(text, names).into_iter().rev() {
         let is_shown = text[value.clone()].starts_with("${") || text[value.clone()] == *HIDDEN;
         if !is_shown {
             text.replace_range(value, HIDDEN);
+        }
+    }
+}
+
+/// Schemes whose URLs hold a token as often as a user.
+const WEB: &[&str] = &["http", "https", "ws", "wss"];
+
+/// Hides credentials in URLs (RFC 3986, section 3.2.1): passwords, and with the schemes of the web users as well. Templates
+/// stay.
+pub fn hide_credentials(text: &mut String) {
+    let mut from = 0;
+    while let Some(begin) = text[from..].find("://").map(|at| from + at + 3) {
+        from = begin;
+        let rest = &text[begin..];
+        let ends = |c: char| c.is_whitespace() || "/?#\"'`<>\\".contains(c);
+        let authority = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        let Some((user, _)) = authority.rsplit_once('@') else {
+            continue;
+        };
+        let before = &text[..begin - 3];
+        let scheme = before.rsplit(|c: char| !c.is_ascii_alphanumeric()).next();
+        let secret = match user.find(':') {
+            _ if scheme.is_some_and(|scheme| WEB.contains(&scheme)) => begin..begin + user.len(),
+            Some(colon) => begin + colon + 1..begin + user.len(),
+            None => continue,
+        };
+        if !text[secret.clone()].contains("${") && !secret.is_empty() {
+            from = secret.start + HIDDEN.len();
+            text.replace_range(secret, HIDDEN);
         }
     }
 }
@@ -327,6 +357,31 @@ mod tests {
         ] {
             let mut hidden = text.to_owned();
             hide_named(&mut hidden, &names);
+            assert_eq!(hidden, expected);
+        }
+    }
+
+    #[test]
+    fn credentials_in_urls_are_hidden() {
+        for (text, expected) in [
+            ("cannot read \"http://ann:pw@h/x\": no", "cannot read \"http://(secret)@h/x\": no"),
+            ("https://token@h and wss://a:b@c@h", "https://(secret)@h and wss://(secret)@h"),
+            (
+                "redis://:pw@h/0 postgres://me:pw@h",
+                "redis://:(secret)@h/0 postgres://me:(secret)@h",
+            ),
+            ("target: \"http://ann:ü@h\"", "target: \"http://(secret)@h\""),
+            ("http://(secret)@h", "http://(secret)@h"),
+            // None.
+            ("postgres://me@h/db", "postgres://me@h/db"),
+            ("http://h/a:b@c http://h?m=a@b", "http://h/a:b@c http://h?m=a@b"),
+            ("https://h/@ann, ann@h", "https://h/@ann, ann@h"),
+            ("http://${user}:${pw}@h", "http://${user}:${pw}@h"),
+            ("://", "://"),
+            ("http://@h", "http://@h"),
+        ] {
+            let mut hidden = text.to_owned();
+            hide_credentials(&mut hidden);
             assert_eq!(hidden, expected);
         }
     }

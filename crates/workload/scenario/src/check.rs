@@ -73,6 +73,7 @@ pub(crate) use fields::Fields;
 pub use http::is_token_byte;
 pub use multipart::BINARY;
 pub use proxies::PROXY_VARIABLES;
+pub(crate) use proxies::percent_decoded;
 pub(crate) use words::Word;
 
 use std::cell::RefCell;

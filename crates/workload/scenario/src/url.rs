@@ -2,8 +2,12 @@
 
 use std::fmt::Write;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use plan::is_secret_header;
 use plan::secret::{SecretNames, hide_named, named_values};
+
+use crate::check::percent_decoded;
 
 /// How a bare URL is loaded.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,25 +40,33 @@ pub struct UrlRun<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlScenario {
     pub text: String,
-    /// The URL without the values of secret names.
+    /// The URL without credentials and the values of secret names.
     pub name: String,
-    /// Overrides of its parameters: the values of secret headers and of secret names in the URL and the body, which the text
-    /// does not have.
+    /// Overrides of its parameters: the URL's password, the values of secret headers and of secret names in the URL and the
+    /// body, which the text does not have.
     pub sets: Vec<(String, String)>,
 }
 
 /// One session with one request, repeated without a pause by each user of a closed load and made once by each
 /// user of an open one.
 pub fn url_scenario(run: &UrlRun<'_>) -> UrlScenario {
-    let (origin, path) = split_url(run.url);
+    let (url, credentials) = without_credentials(run.url);
+    let mut headers = run.headers.to_vec();
+    let is_authorization =
+        |(name, _): &(String, String)| name.eq_ignore_ascii_case("authorization");
+    if !headers.iter().any(is_authorization) {
+        let basic = credentials.map(|text| format!("Basic {}", STANDARD.encode(text)));
+        headers.extend(basic.map(|basic| ("Authorization".to_owned(), basic)));
+    }
+    let (origin, path) = split_url(&url);
     let method = run.method.unwrap_or(if run.body.is_some() { "POST" } else { "GET" });
     let mut sets = Vec::new();
     let path = without_secrets(&path, "${raw(NAME)}", &mut sets);
     let body = run.body.map(|body| without_secrets(body, "${NAME}", &mut sets));
     let mut request = format!("http:\n    method: {}\n    url: {path}\n", quoted(method));
-    if !run.headers.is_empty() {
+    if !headers.is_empty() {
         request.push_str("    headers:\n");
-        for (number, (name, value)) in run.headers.iter().enumerate() {
+        for (number, (name, value)) in headers.iter().enumerate() {
             let mut written = quoted(value);
             if is_secret_header(name) {
                 let param = format!("header_{}", number + 1);
@@ -89,9 +101,9 @@ pub fn url_scenario(run: &UrlRun<'_>) -> UrlScenario {
     }
     let text = format!(
         "name: url\ntarget: {}\n{params}{options}sessions:\n  request:\n    {steps}\narrivals:\n  - {phase}\n",
-        quoted(origin),
+        quoted(&origin),
     );
-    let mut name = run.url.to_owned();
+    let mut name = url.clone();
     hide_named(&mut name, &SecretNames::default());
     UrlScenario { text, name, sets }
 }
@@ -116,14 +128,29 @@ fn without_secrets(text: &str, used: &str, sets: &mut Vec<(String, String)>) -> 
     written + "\""
 }
 
-/// A URL's scheme and host, and the path behind them.
-pub fn split_url(url: &str) -> (&str, String) {
-    let url = url.split('#').next().unwrap_or(url);
+/// A URL without user name and password, and these as `user:password` (RFC 3986, section 3.2.1).
+fn without_credentials(url: &str) -> (String, Option<String>) {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return (url.to_owned(), None);
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let Some((credentials, host)) = rest[..end].rsplit_once('@') else {
+        return (url.to_owned(), None);
+    };
+    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+    let [user, password] =
+        [user, password].map(|text| percent_decoded(text).unwrap_or_else(|| text.to_owned()));
+    (format!("{scheme}://{host}{}", &rest[end..]), Some(format!("{user}:{password}")))
+}
+
+/// A URL's scheme and host without credentials, and the path behind them.
+pub fn split_url(url: &str) -> (String, String) {
+    let (url, _) = without_credentials(url.split('#').next().unwrap_or(url));
     let host = url.find("://").map_or(0, |at| at + 3);
     let end = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
     let (origin, path) = url.split_at(end);
     let slash = if path.starts_with('/') { "" } else { "/" };
-    (origin, format!("{slash}{path}"))
+    (origin.to_owned(), format!("{slash}{path}"))
 }
 
 /// Text as a YAML double-quoted scalar that holds no expression.

@@ -194,9 +194,10 @@ fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
         return source::for_url(&args.what, &args.load);
     }
     if let Some(url) = intended_url(&args.what) {
+        let shown = args.what.rsplit_once('@').map_or(&*args.what, |(_, host)| host);
         return Err(Failure::hinted(
             Exit::Usage,
-            format!("{:?} is neither a file nor a URL", args.what),
+            format!("{shown:?} is neither a file nor a URL"),
             &format!("did you mean {url}?"),
         ));
     }

@@ -100,6 +100,35 @@ fn secrets_in_a_bare_url_are_nowhere() {
     leaves_nothing(&mut export, &space, &[0]);
 }
 
+/// They are sent, as `Authorization`; where a URL cannot be loaded, the error has none of them.
+#[test]
+fn credentials_in_a_bare_url_are_nowhere() {
+    let server = Served::start(&["hello"]);
+    let with = |scheme: &str| {
+        let address = server.url.strip_prefix("http://").unwrap();
+        format!("{scheme}://ann:{SECRET}@{address}")
+    };
+    let space = Space::new();
+    leaves_nothing(&mut space.load(&with("http"), "20/s", "300ms"), &space, &[0]);
+    let run = space.only();
+    assert!(run.info().overrides.contains(&"header_1=(secret)".to_owned()));
+    for args in [&["show"][..], &["show", "--json"], &["show", "--html"]] {
+        let (verb, options) = args.split_first().unwrap();
+        let mut command = throng([verb]);
+        command.arg(run.path()).args(options);
+        leaves_nothing(&mut command, &space, &[0, 65]);
+    }
+    for url in [
+        with("ws"),
+        with("ftp"),
+        format!("http://ann:{SECRET}@"),
+        format!("http://ann:{SECRET}@a b/"),
+    ] {
+        let space = Space::new();
+        leaves_nothing(&mut space.load(&url, "20/s", "300ms"), &space, &[64, 65, 66]);
+    }
+}
+
 /// They are warned of, and sent as they are.
 #[test]
 fn secrets_in_the_text_are_nowhere_but_there() {

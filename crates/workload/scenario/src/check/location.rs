@@ -176,7 +176,8 @@ impl Checker<'_> {
 
 fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
     let Some((scheme, after)) = text.split_once("://") else {
-        return Err((format!("`{text}` is not a URL"), format!("write http://{text}")));
+        let bare = text.rsplit_once('@').map_or(text, |(_, host)| host);
+        return Err((format!("`{bare}` is not a URL"), format!("write http://{bare}")));
     };
     let tls = match scheme {
         "http" | "ws" | "tcp" | "mqtt" => false,
@@ -192,7 +193,8 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
     let end = after.find(['/', '?', '#']).unwrap_or(after.len());
     let (authority, rest) = after.split_at(end);
     if authority.contains('@') {
-        let hint = "send credentials in a header: authorization".to_owned();
+        let hint =
+            "write `auth: { basic: { user: ann, password: \"${env('PASSWORD')}\" } }`".to_owned();
         return Err(("a URL may not hold a user name or password".to_owned(), hint));
     }
     let Some((host, port)) = split_host(authority) else {

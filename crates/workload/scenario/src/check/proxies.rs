@@ -298,7 +298,7 @@ fn credentials(user_info: &str, kind: ProxyKind) -> Result<ProxyCredentials, Pro
 }
 
 /// RFC 3986 section 2.1; `None`: a percent sign without two digits, control characters, or no UTF-8.
-fn percent_decoded(text: &str) -> Option<String> {
+pub(crate) fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((&first, behind)) = rest.split_first() {

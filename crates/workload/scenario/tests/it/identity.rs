@@ -211,6 +211,30 @@ fn secrets_of_a_bare_url_are_overrides() {
     assert_eq!(plan.measures[request.measure.index()].name, "POST /a");
 }
 
+#[test]
+fn credentials_of_a_bare_url_are_a_header() {
+    let of = |url: &str, headers: &[(String, String)]| {
+        let load = Load::Users(1);
+        let run = UrlRun { url, load, duration: "1s", method: None, headers, body: None };
+        url_scenario(&run)
+    };
+    let url = of("http://ann:p%40ss@127.0.0.1:81/a?mail=x@y", &[]);
+    assert_eq!(url.name, "http://127.0.0.1:81/a?mail=x@y");
+    assert!(!url.text.contains("ann") && !url.text.contains("p%40ss"), "{}", url.text);
+    let sets: Vec<_> = url.sets.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    // The base64 of `ann:p@ss`.
+    assert_eq!(sets, [("header_1", "\"Basic YW5uOnBAc3M=\"")]);
+    let plan = plan_with(&url.text, &sets);
+    assert_eq!(plan.secret_sets, [0]);
+    assert_eq!((&*plan.endpoints[0].host, plan.endpoints[0].port), ("127.0.0.1", 81));
+    // A token alone is a user; a header that is given wins.
+    let token = of("https://hush@h", &[]);
+    assert!(!token.text.contains("hush") && token.sets.len() == 1, "{}", token.text);
+    let given = ("authorization".to_owned(), "Bearer x".to_owned());
+    let both = of("https://ann:hush@h", &[given]);
+    assert_eq!(both.sets, [("header_1".to_owned(), "\"Bearer x\"".to_owned())]);
+}
+
 /// Whatever the way from an override to a header: through a parameter, variables, a cookie, or by itself.
 #[test]
 fn overrides_that_reach_secret_places_are_known() {
