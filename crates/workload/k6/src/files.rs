@@ -16,16 +16,19 @@ pub(crate) fn plain(name: &str) -> String {
     parts.join("/")
 }
 
-/// The file that `written` means in the file `base`, relative to the script's folder. The error says why it can be none.
+/// The file that `written` means in the file `base`, relative to the script's folder. What is at another host may lie in a
+/// folder of the host's name. The error says why it can be none.
 pub(crate) fn resolve(base: &str, written: &str) -> Result<String, String> {
-    let written = written.strip_prefix("file://").unwrap_or(written);
-    if written.starts_with('/') {
+    let remote = ["https://", "http://"].iter().find_map(|scheme| written.strip_prefix(scheme));
+    let base = if remote.is_some() { "" } else { base };
+    let path = remote.or_else(|| written.strip_prefix("file://")).unwrap_or(written);
+    if path.starts_with('/') {
         return Err(format!(
             "`{written}` is an absolute path: files have to lie in the script's folder"
         ));
     }
     let folder = base.rfind('/').map_or("", |end| &base[..=end]);
-    let name = plain(&format!("{folder}{written}"));
+    let name = plain(&format!("{folder}{path}"));
     match name == ".." || name.starts_with("../") {
         true => Err(format!("`{written}` is outside of the script's folder")),
         false => Ok(name),
@@ -43,5 +46,15 @@ mod tests {
         assert_eq!(resolve("lib/b.js", "c.js").unwrap(), "lib/c.js");
         assert!(resolve("lib/b.js", "../../a.js").unwrap_err().contains("outside"));
         assert!(resolve("b.js", "/etc/passwd").unwrap_err().contains("absolute"));
+        let of_host = resolve("lib/b.js", "https://host.test/lib/../a.js").unwrap();
+        assert_eq!(of_host, "host.test/a.js");
+        for outside in
+            ["https://../a.js", "https://host.test/../../a.js", "http://..", "file://../../a.js"]
+        {
+            assert!(resolve("lib/b.js", outside).unwrap_err().contains("outside"), "{outside}");
+        }
+        for absolute in ["https:///etc/passwd", "http:///etc/passwd", "file:///etc/passwd"] {
+            assert!(resolve("b.js", absolute).unwrap_err().contains("absolute"), "{absolute}");
+        }
     }
 }

@@ -19,8 +19,14 @@ pub(crate) fn is_script(name: &str) -> bool {
 /// Writes the scenario of a script, or prints what is wrong with it.
 pub(crate) fn scenario(name: &str, args: &K6Args) -> Result<Text, Failure> {
     let folder = folder(name);
+    let script = Path::new(name);
     let read = |file: &str| {
-        regular::read(&folder.join(file), FILES_BYTES_MAX).map_err(|error| error.to_string())
+        let path = folder.join(file);
+        // The user names the script, and the script names others.
+        if path != script && leads_out(&folder, &path) {
+            return Err("it is a link that leads out of the script's folder".to_owned());
+        }
+        regular::read(&path, FILES_BYTES_MAX).map_err(|error| error.to_string())
     };
     let variables = variables(args)?;
     let env: Vec<(String, String)> =
@@ -32,6 +38,13 @@ pub(crate) fn scenario(name: &str, args: &K6Args) -> Result<Text, Failure> {
         .and_then(|script| k6::scenario(&script, &given, &variables))
         .map_err(|fault| wrong(name, &fault, &read))?;
     Ok(Text { name: name.to_owned(), text, sets: Vec::new(), original: None })
+}
+
+/// Whether what this path means is in another folder.
+fn leads_out(folder: &Path, path: &Path) -> bool {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let real = [folder, path].map(std::fs::canonicalize);
+    matches!(real, [Ok(folder), Ok(path)] if !path.starts_with(&folder))
 }
 
 /// `__ENV`: what is given, and the environment.

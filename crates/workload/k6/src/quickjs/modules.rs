@@ -128,12 +128,10 @@ impl Resolver for Modules {
             Some(Err(message)) => return refuse(message),
             None => {}
         }
-        // What is elsewhere may lie beside the script, below the name of its host.
-        let remote = name.strip_prefix("https://").or_else(|| name.strip_prefix("http://"));
-        let found = match remote {
-            Some(path) => Ok(path.to_owned()),
-            None if name.starts_with('.') || name.starts_with('/') => files::resolve(base, name),
-            None => {
+        let is_path = ["https://", "http://", ".", "/"].iter().any(|begin| name.starts_with(begin));
+        let found = match is_path {
+            true => files::resolve(base, name),
+            false => {
                 Err(format!("`{name}` is no module of k6 and no path: paths begin with ./ or ../"))
             }
         };
