@@ -4,12 +4,16 @@
 //! through: what stands where names of checks and URLs stand gets a measure of its own. Names that a script makes otherwise
 //! are counted together. Nothing else depends on this.
 
+use std::collections::BTreeSet;
+
 use plan::K6Name;
 
 /// Most names of requests, and most of checks.
 const NAMES_MAX: usize = 60;
 /// Longest name, in characters.
 const CHARS_MAX: usize = 120;
+/// Most characters that are looked at for texts that do not end, as a multiple of the script's.
+const VAIN_TIMES_MAX: usize = 20;
 /// How far behind a key is looked for a function.
 const FUNCTION_CHARS: usize = 80;
 
@@ -21,6 +25,8 @@ pub struct Names {
     pub checks: Vec<String>,
     /// Schemes and hosts of URLs: `https://a.test:8443`.
     pub origins: Vec<String>,
+    /// What is in these lists already.
+    known: BTreeSet<String>,
 }
 
 /// A text in a script.
@@ -58,7 +64,7 @@ impl Names {
         if let [whole] = &literal.parts[..]
             && is_check(literal)
             && is_fit(whole)
-            && !self.checks.contains(whole)
+            && self.is_new("check", whole)
         {
             self.checks.push(whole.clone());
             return;
@@ -82,8 +88,8 @@ impl Names {
             parts.insert(0, String::new());
         }
         let label = parts.join("{}");
-        let label = label.strip_prefix("{}").unwrap_or(&label).to_owned();
-        if is_fit(&label) && self.requests.iter().all(|(known, _)| *known != label) {
+        let label = shown(label.strip_prefix("{}").unwrap_or(&label));
+        if is_fit(&label) && self.is_new("request", &parts.join("{}")) {
             self.requests.push((label, K6Name { parts }));
         }
     }
@@ -96,10 +102,23 @@ impl Names {
     }
 
     fn add_origin(&mut self, origin: String) {
-        if !self.origins.contains(&origin) {
+        if self.is_new("origin", &origin) {
             self.origins.push(origin);
         }
     }
+
+    fn is_new(&mut self, kind: &str, text: &str) -> bool {
+        self.known.insert(format!("{kind} {text}"))
+    }
+}
+
+/// What results call requests of this URL or path: without credentials and query, which may hold secrets.
+fn shown(label: &str) -> String {
+    let is_url = label.starts_with('/') || label.contains("://");
+    let path = label.split(['?', '#']).next().filter(|_| is_url).unwrap_or(label);
+    let mut shown = path.to_owned();
+    plan::secret::hide_credentials(&mut shown);
+    shown
 }
 
 /// `'status is 200': (r) => …`
@@ -151,6 +170,7 @@ fn literals(text: &str) -> Vec<Literal<'_>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
+    let mut vain = VAIN_TIMES_MAX.saturating_mul(bytes.len());
     while at < bytes.len() {
         match bytes[at] {
             b'/' if bytes.get(at + 1) == Some(&b'/') => {
@@ -166,7 +186,15 @@ fn literals(text: &str) -> Vec<Literal<'_>> {
                     found.push(Literal { parts, before, after });
                     at = end;
                 }
-                None => at += 1,
+                None => {
+                    // No text of one line is looked for beyond it.
+                    let line = text[at..].find('\n').filter(|_| quote != b'`');
+                    vain = vain.saturating_sub(line.unwrap_or(text.len() - at));
+                    if vain == 0 {
+                        break;
+                    }
+                    at += 1;
+                }
             },
             _ => at += 1,
         }
@@ -228,7 +256,7 @@ mod tests {
         assert_eq!(found.checks, ["status is 200", "it's ok"]);
         let labels: Vec<&str> = found.requests.iter().map(|(label, _)| label.as_str()).collect();
         let expected = [
-            "https://b.test/x?y=1",
+            "https://b.test/x",
             "item",
             "https://c.test/{}",
             "https://{}/z",
@@ -246,6 +274,35 @@ mod tests {
         assert_eq!(matching("https://a.test:8443/login"), Some("/login"));
         assert_eq!(matching("item"), Some("item"));
         assert_eq!(matching("https://a.test:8443/other"), None);
+    }
+
+    #[test]
+    fn names_have_no_secrets() {
+        let script = r#"
+            http.get('https://ann:hush@a.test/x?token=hush'); http.get('https://a.test/x?token=other');
+            http.get(`${BASE}/y?key=hush&n=${n}`); http.get(BASE + '/z#hush', { tags: { name: 'why?' } });
+        "#;
+        let found = names([script]);
+        let mut labels: Vec<&str> =
+            found.requests.iter().map(|(label, _)| label.as_str()).collect();
+        labels.sort_unstable();
+        let expected = ["/y", "/z", "https://(secret)@a.test/x", "https://a.test/x", "why?"];
+        assert_eq!(labels, expected);
+        // What is asked for is told apart by all of it.
+        let of = |url: &str| found.requests.iter().find(|(_, pattern)| pattern.matches(url));
+        assert!(of("https://a.test/x?token=other").is_some());
+        assert!(of("https://a.test/x?token=third").is_none());
+    }
+
+    /// A quadratic search would take minutes.
+    #[test]
+    fn many_texts_take_no_longer_than_their_length_says() {
+        let urls: String = (0..60_000).map(|n| format!("'http://a.test/{n}',")).collect();
+        assert_eq!(names([urls.as_str()]).requests.len(), NAMES_MAX);
+        for part in ["/`${/;", "/'\\'/;", "/\"\\\"/;"] {
+            let script = part.repeat(60_000) + "http.get('http://late.test/')";
+            assert!(names([script.as_str()]).requests.len() <= NAMES_MAX, "{part}");
+        }
     }
 
     #[test]
