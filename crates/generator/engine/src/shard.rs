@@ -113,7 +113,7 @@ impl<'p> Shard<'p> {
         let recorder = Recorder::new(plan, share.index as u16, setup.rows_max);
         let mut interpreter =
             Interpreter::new(plan, users, conns, recorder, &setup.buffers, &setup.meeting);
-        interpreter.vus = Vus::new(plan, share);
+        interpreter.vus = Vus::new(plan, share, &setup.buffers);
         if !plan.meetings.is_empty() {
             interpreter.desk = Some(Box::new(Desk::new(&setup.meeting, share.index)));
         }

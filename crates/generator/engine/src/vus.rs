@@ -5,9 +5,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::sync::Arc;
 
 use k6::{
-    Answer, Ask, Begin, Common, Fault, Hop, Request, Response, Surroundings, Timings, Yielded,
+    Answer, Ask, Begin, Common, Fault, Hop, Memory, Request, Response, Surroundings, Timings,
+    Yielded,
 };
 use plan::{K6Op, Op, Plan};
 use proto::http1;
@@ -16,6 +18,7 @@ use stats::rng::{Purpose, Rng};
 
 use crate::fetch::url::{split, without_default_port};
 use crate::schedule::share::Share;
+use crate::tables::budget::{Budget, Held};
 
 /// Contexts that a loop makes ahead, for each scenario.
 const READY_MAX: u64 = 1000;
@@ -32,6 +35,8 @@ struct Batch<K> {
     left: VecDeque<(usize, Request)>,
     /// By place.
     answers: Vec<Response>,
+    /// The memory of the answers.
+    held: Vec<Held>,
     /// The places of those that branches have taken.
     taken: HashMap<K, usize>,
 }
@@ -40,11 +45,13 @@ struct Batch<K> {
 struct Flight {
     asked: InFlight,
     answer: Option<Response>,
+    /// The memory of the answer.
+    held: Option<Held>,
 }
 
 impl Flight {
     fn new(request: Request, now_ns: u64) -> Flight {
-        Flight { asked: InFlight::new(request, now_ns), answer: None }
+        Flight { asked: InFlight::new(request, now_ns), answer: None, held: None }
     }
 
     fn answer(self, now_ns: u64) -> Response {
@@ -106,6 +113,7 @@ impl InFlight {
 /// The contexts of a shard's users.
 pub(crate) struct Vus<K> {
     common: Common,
+    buffers: Arc<Budget>,
     share: Share,
     active: HashMap<K, Active<K>>,
     /// Requests by the users or branches that make them.
@@ -150,10 +158,12 @@ pub(crate) struct Now<'a> {
 }
 
 impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
-    pub(crate) fn new(plan: &Plan, share: Share) -> Option<Box<Vus<K>>> {
+    pub(crate) fn new(plan: &Plan, share: Share, buffers: &Arc<Budget>) -> Option<Box<Vus<K>>> {
         let script = plan.k6.as_ref()?;
+        let memory: Arc<dyn Memory> = Arc::<Budget>::clone(buffers);
         let mut vus = Box::new(Vus {
-            common: Common::new(script),
+            common: Common::new(script, &memory),
+            buffers: Arc::clone(buffers),
             share,
             active: HashMap::new(),
             flights: HashMap::new(),
@@ -195,11 +205,18 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
     /// Begins the user's function, or continues it with what came of what it waits for. `data`: what `setup` returned.
     pub(crate) fn resume(&mut self, key: K, op: &K6Op, data: &str, now: Now<'_>) -> Resumed {
         let Now { ns, unix_ms, rng } = now;
+        let mut held = Vec::new();
         let (mut active, answer) = match self.active.remove(&key) {
             Some(mut active) => {
                 let answer = match (self.flights.remove(&key), active.batch.take()) {
-                    (Some(flight), _) => Answer::Response(Box::new(flight.answer(ns))),
-                    (None, Some(batch)) => Answer::Batch(batch.answers),
+                    (Some(mut flight), _) => {
+                        held.extend(flight.held.take());
+                        Answer::Response(Box::new(flight.answer(ns)))
+                    }
+                    (None, Some(batch)) => {
+                        held = batch.held;
+                        Answer::Batch(batch.answers)
+                    }
                     (None, None) => Answer::Woken,
                 };
                 (active, answer)
@@ -226,6 +243,8 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         };
         let mut around = Surroundings { unix_ms, elapsed_ms: ns as f64 / 1e6, rng };
         let ask = active.user.resume(answer, &mut around);
+        // The script has its answer.
+        drop(held);
         let yielded = active.user.take_yielded();
         let ask = match ask {
             Ask::Request(request) => {
@@ -237,7 +256,8 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
             Ask::Batch(requests) => {
                 let answers = vec![Response::default(); requests.len()];
                 let left = requests.into_iter().enumerate().collect();
-                active.batch = Some(Batch { left, answers, taken: HashMap::new() });
+                let (held, taken) = (Vec::new(), HashMap::new());
+                active.batch = Some(Batch { left, answers, held, taken });
                 self.active.insert(key, active);
                 Asked::Batch
             }
@@ -289,9 +309,10 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
     /// is left.
     pub(crate) fn next_of_batch(&mut self, owner: K, branch: K, now_ns: u64) -> Option<String> {
         let batch = self.active.get_mut(&owner)?.batch.as_mut()?;
-        if let (Some(flight), Some(place)) =
+        if let (Some(mut flight), Some(place)) =
             (self.flights.remove(&branch), batch.taken.remove(&branch))
         {
+            batch.held.extend(flight.held.take());
             batch.answers[place] = flight.answer(now_ns);
         }
         let (place, request) = batch.left.pop_front()?;
@@ -402,12 +423,18 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         }
     }
 
+    /// Memory for the body of a response; `None`: there is none.
+    pub(crate) fn hold(&self, bytes: usize) -> Option<Held> {
+        Held::new(&self.buffers, bytes)
+    }
+
     /// The request's last response is there.
-    pub(crate) fn answered(&mut self, key: K, response: Response, now_ns: u64) {
+    pub(crate) fn answered(&mut self, key: K, response: Response, held: Held, now_ns: u64) {
         if let Some(flight) = self.flights.get_mut(&key) {
             let hops = std::mem::take(&mut flight.asked.hops);
             let timings = flight.asked.timings(now_ns);
             flight.answer = Some(Response { timings, hops, ..response });
+            flight.held = Some(held);
         }
     }
 

@@ -2,11 +2,21 @@
 
 use stats::rng::Rng;
 
+/// A number of bytes that the contexts of all users share with others.
+pub trait Memory: std::fmt::Debug {
+    /// Takes bytes, if there are as many left.
+    fn take(&self, bytes: usize) -> bool;
+    /// Gives bytes back that were taken.
+    fn give_back(&self, bytes: usize);
+}
+
 /// An error of a script.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, thiserror::Error)]
 pub struct Fault {
     /// In words.
     pub message: String,
+    /// Whether it is no fault of the script: the memory that all users share is used up.
+    pub is_no_memory: bool,
     /// The file that the place is in.
     pub file: Option<String>,
     /// Line and column, from 1, as far as they are known.
@@ -27,7 +37,7 @@ impl std::fmt::Display for Fault {
 impl Fault {
     /// One without a place.
     pub fn new(message: impl Into<String>) -> Fault {
-        Fault { message: message.into(), file: None, place: None }
+        Fault { message: message.into(), ..Fault::default() }
     }
 }
 

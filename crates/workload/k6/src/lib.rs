@@ -19,6 +19,7 @@
 //! | `quickjs/modules` | k6's modules and the script's own |
 //! | `quickjs/read` | a script evaluated once, for its options |
 //! | `quickjs/digests` | hashes and encodings |
+//! | `quickjs/memory` | what users' contexts take of the memory that all share |
 //! | `modules/*.js` | k6's modules |
 //! | `no_quickjs` | a program without the feature `full` has no JavaScript: each script is an error |
 
@@ -36,8 +37,8 @@ mod scenario;
 mod thresholds;
 
 pub use exchange::{
-    Answer, Ask, Begin, Checked, Console, ConsoleLine, Fault, Hop, Request, Response, Sample,
-    Surroundings, Timings, Yielded,
+    Answer, Ask, Begin, Checked, Console, ConsoleLine, Fault, Hop, Memory, Request, Response,
+    Sample, Surroundings, Timings, Yielded,
 };
 pub use names::{Names, names};
 pub use options::{Executor, Given, Options, Scenario, Stage};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use plan::K6Script;
 
-use crate::exchange::{Answer, Ask, Fault, Surroundings, Yielded};
+use crate::exchange::{Answer, Ask, Fault, Memory, Surroundings, Yielded};
 use crate::scenario::Script;
 
 /// What all users of a loop share.
@@ -12,7 +12,7 @@ use crate::scenario::Script;
 pub struct Common;
 
 impl Common {
-    pub fn new(_: &Arc<K6Script>) -> Common {
+    pub fn new(_: &Arc<K6Script>, _: &Arc<dyn Memory>) -> Common {
         Common
     }
 }

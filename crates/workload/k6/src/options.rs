@@ -166,7 +166,7 @@ impl Wrong {
             // Texts are shorter than that.
             (line as u32, column as u32)
         });
-        Fault { message: self.message, file: Some(file.to_owned()), place }
+        Fault { message: self.message, file: Some(file.to_owned()), place, ..Fault::default() }
     }
 }
 

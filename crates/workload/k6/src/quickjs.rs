@@ -2,6 +2,7 @@
 
 mod digests;
 mod host;
+mod memory;
 mod modules;
 mod read;
 mod user;

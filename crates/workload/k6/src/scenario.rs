@@ -107,6 +107,7 @@ pub fn scenario(script: &Script, given: &Given, env: &[Variable]) -> Result<Stri
             message: "the script names no host: hosts are known before a run, from the URLs in the script's texts and in values of `-e`".to_owned(),
             file: Some(main.name.clone()),
             place: None,
+            ..Fault::default()
         });
     };
 

@@ -64,13 +64,14 @@ impl Interpreter<'_> {
             }
             Some(Asked::Done(Err(fault))) => {
                 let measure = self.plan.faults;
+                let outcome = if fault.is_no_memory { Outcome::NoMemory } else { Outcome::Script };
                 let user = &self.users[key];
                 let failed = FailureReport {
                     own_step: Some(StepPlace { session: user.session, pc: user.pc }),
-                    ..FailureReport::new(now_ns, measure, Outcome::Script, user.number)
+                    ..FailureReport::new(now_ns, measure, outcome, user.number)
                 };
                 self.recorder.explain(&failed, || fault.to_string());
-                self.recorder.check(measure, Outcome::Script);
+                self.recorder.check(measure, outcome);
                 // An iteration that throws has ended like any other; `setup` must not.
                 if op.scenario.is_empty() { Flow::Fail } else { Flow::Jump(op.end) }
             }
@@ -201,6 +202,10 @@ impl Interpreter<'_> {
         head: &Head<'_>,
         body: &[u8],
     ) -> Outcome {
+        // Each of them is copied until the script has it.
+        let Some(held) = self.vus.as_ref().and_then(|vus| vus.hold(body.len())) else {
+            return Outcome::NoMemory;
+        };
         let user = &self.users[key];
         let bytes_out = u64::from(user.bytes_out);
         let bytes_in = u64::from(user.bytes_in);
@@ -222,7 +227,7 @@ impl Interpreter<'_> {
         };
         let is_expected = self.script_request(key).is_none_or(|asked| asked.expects(head.status));
         if let Some(vus) = &mut self.vus {
-            vus.answered(key, response, now_ns);
+            vus.answered(key, response, held, now_ns);
         }
         if is_expected { Outcome::Ok } else { Outcome::Status }
     }

@@ -18,6 +18,7 @@ use crate::interpreter::{Flow, Interpreter};
 use crate::protocols::Protocol;
 use crate::received::{Label, ReceivedMessage};
 use crate::requests::encode_http;
+use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::users::Wait;
 
@@ -361,7 +362,10 @@ impl<'p> Interpreter<'p> {
         let began_ns = self.begin_reading(key);
         let mut outcome = if http.by_script && damage.is_none() {
             let outcome = self.answer_script(now_ns, key, head, received.body);
-            if outcome != Outcome::Ok {
+            if outcome == Outcome::NoMemory {
+                let text = || EXHAUSTED.to_owned();
+                self.explain_answer(now_ns, key, outcome, Cause::Text, received, text);
+            } else if outcome != Outcome::Ok {
                 let cause = Cause::Code(Code::Status(head.status));
                 let text = || format!("status {}", head.status);
                 self.explain_answer(now_ns, key, outcome, cause, received, text);

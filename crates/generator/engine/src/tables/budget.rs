@@ -48,6 +48,38 @@ impl Budget {
     }
 }
 
+/// Contexts of scripts of k6 take theirs from it as well.
+impl k6::Memory for Budget {
+    fn take(&self, bytes: usize) -> bool {
+        Budget::take(self, bytes as u64)
+    }
+
+    fn give_back(&self, bytes: usize) {
+        Budget::give_back(self, bytes as u64);
+    }
+}
+
+/// Bytes of a budget, given back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Held {
+    /// `None`: there is no memory for that.
+    pub(crate) fn new(budget: &Arc<Budget>, bytes: usize) -> Option<Held> {
+        let bytes = if bytes < CHARGED_BYTES_MIN { 0 } else { bytes as u64 };
+        budget.take(bytes).then(|| Held { budget: Arc::clone(budget), bytes })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.budget.give_back(self.bytes);
+    }
+}
+
 /// The bytes of a budget that users, connections or sockets hold, by their slots. They are given back when
 /// this is dropped.
 #[derive(Debug)]

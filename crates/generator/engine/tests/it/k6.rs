@@ -1,11 +1,13 @@
 //! Scripts of k6: what their users send, what is recorded, and how they go on after faults.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use engine::measure::Delta;
 use engine::sim::{self, Link, PeerAction};
+use engine::tables::budget::Budget;
 use k6::{Given, Variable};
 use plan::Plan;
 use record::Outcome;
@@ -36,9 +38,17 @@ fn plan(name: &str) -> Plan {
 }
 
 fn run(name: &str, respond: impl FnMut(&str) -> Vec<PeerAction>) -> (Ran, Vec<String>) {
+    run_over(name, Link::new(0), respond)
+}
+
+fn run_over(
+    name: &str,
+    link: Link<'_>,
+    respond: impl FnMut(&str) -> Vec<PeerAction>,
+) -> (Ran, Vec<String>) {
     let plan = plan(name);
     let mut peer = HttpPeer::new(|_| 10 * MS, respond);
-    let run = sim::run(&plan, 1, &mut peer, Link::new(0)).expect("the plan can be run");
+    let run = sim::run(&plan, 1, &mut peer, link).expect("the plan can be run");
     let ran = Ran { plan, run };
     ran.check_sums();
     (ran, peer.requests)
@@ -175,6 +185,28 @@ fn requests_of_a_batch_are_made_at_the_same_time() {
     let last = first.map(|row| row.done_ns).max().unwrap();
     assert!(last <= 100 * MS, "{last}");
     assert_eq!(figure(&ran, "http_reqs", MetricStat::Sum), Some(16.0));
+}
+
+/// A context, and answers of a mebibyte that wait for others of their batch, take part of what all share.
+#[test]
+fn answers_for_scripts_take_no_more_memory_than_there_is() {
+    let body = "x".repeat(1 << 20);
+    let ran = |mib: u64| {
+        let link = Link { buffers: Arc::new(Budget::new(mib << 20)), ..Link::new(0) };
+        run_over("memory.js", link, |_| ok(&body)).0
+    };
+    let name = "http://target.test/page/{}";
+    let enough = ran(64);
+    assert_eq!(enough.outcomes(name), [Outcome::Ok; 12]);
+    assert_eq!(lines(&enough), [vec!["200"; 12].join(",")]);
+    let short = ran(6).outcomes(name);
+    let taken = short.iter().filter(|outcome| **outcome == Outcome::Ok).count();
+    assert!((1..=5).contains(&taken), "{short:?}");
+    assert!(short[taken..].iter().all(|outcome| *outcome == Outcome::NoMemory), "{short:?}");
+    // Without any there is no user, and its iteration ends.
+    let none = ran(0);
+    assert_eq!(none.counted(plan::builtin::FAULTS_NAME, Outcome::NoMemory), 1);
+    assert!(none.details().iter().any(|detail| detail.contains("is used up")));
 }
 
 #[test]

@@ -168,7 +168,7 @@ export class Response {
     try {
       value = JSON.parse(text);
     } catch (error) {
-      return fault(`cannot parse json due to an error: ${error.message}`);
+      return fault(`cannot parse json due to an error: ${error === null ? "out of memory" : error.message}`);
     }
     return selector === undefined ? value : selected(value, String(selector));
   }
@@ -236,6 +236,11 @@ const prepared = (method, target, given, params) => {
   };
 };
 
+// The server chooses names of headers and cookies: those of `Object.prototype`, too.
+const has = (object, key) => Object.prototype.hasOwnProperty.call(object, key);
+const setOwn = (object, key, value) =>
+  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+
 // The response that a request has got.
 const answered = (asked, raw) => {
   const { method, url: address, headers, body, tags, isJudged } = asked;
@@ -252,10 +257,11 @@ const answered = (asked, raw) => {
   for (let at = 0; at < raw.headers.length; at += 2) {
     const key = canonical(raw.headers[at]);
     const value = raw.headers[at + 1];
-    response.headers[key] = key in response.headers ? `${response.headers[key]}, ${value}` : value;
+    setOwn(response.headers, key, has(response.headers, key) ? `${response.headers[key]}, ${value}` : value);
     if (key === "Set-Cookie") {
       const cookie = cookieOf(value);
-      (response.cookies[cookie.name] = response.cookies[cookie.name] || []).push(cookie);
+      const before = has(response.cookies, cookie.name) ? response.cookies[cookie.name] : [];
+      setOwn(response.cookies, cookie.name, [...before, cookie]);
     }
   }
   response.body = raw.body;

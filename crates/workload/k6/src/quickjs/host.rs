@@ -18,7 +18,8 @@ use stats::rng::{Purpose, Rng};
 use super::digests;
 use super::modules::Texts;
 use crate::exchange::{
-    Answer, Ask, Begin, Checked, ConsoleLine, Request, Response, Sample, Surroundings, Yielded,
+    Answer, Ask, Begin, Checked, ConsoleLine, Memory, Request, Response, Sample, Surroundings,
+    Yielded,
 };
 use crate::files;
 
@@ -46,12 +47,31 @@ pub(crate) enum Phase {
 }
 
 /// State that all users of a loop share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shared {
-    /// Items of shared arrays as JSON, by the arrays' names.
+    pub(crate) memory: Arc<dyn Memory>,
+    /// Items of shared arrays as JSON, by the arrays' names, and their bytes.
     arrays: RefCell<BTreeMap<String, Vec<String>>>,
+    arrays_bytes: Cell<usize>,
     /// Iterations that have ended.
     pub(crate) iterations: Cell<u64>,
+}
+
+impl Shared {
+    pub(crate) fn new(memory: &Arc<dyn Memory>) -> Shared {
+        Shared {
+            memory: Arc::clone(memory),
+            arrays: RefCell::default(),
+            arrays_bytes: Cell::new(0),
+            iterations: Cell::new(0),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.memory.give_back(self.arrays_bytes.get());
+    }
 }
 
 /// A metric that a script declares.
@@ -78,6 +98,10 @@ pub(crate) struct State {
     time_max_ns: u64,
     began_ns: Cell<Option<u64>>,
     pub(crate) exceeded: Cell<bool>,
+    /// There was no memory left of what all users share.
+    pub(crate) exhausted: Rc<Cell<bool>>,
+    /// Bytes that the host keeps for what the script does until it waits, and what it does next.
+    kept_bytes: Cell<usize>,
     /// All that runs is to end.
     pub(crate) ends: Cell<bool>,
     pub(crate) begin: RefCell<Begin>,
@@ -112,6 +136,8 @@ impl State {
             time_max_ns: script.time_max_ns,
             began_ns: Cell::new(None),
             exceeded: Cell::new(false),
+            exhausted: Rc::default(),
+            kept_bytes: Cell::new(0),
             ends: Cell::new(false),
             begin: RefCell::default(),
             iteration: Cell::new(0),
@@ -127,6 +153,24 @@ impl State {
         self.elapsed_ms.set(around.elapsed_ms);
         self.rng.set(*around.rng);
         self.began_ns.set(None);
+        self.exhausted.set(false);
+        self.shared.memory.give_back(self.kept_bytes.replace(0));
+    }
+
+    /// Counts bytes that the host is to keep for the script, of which QuickJS knows nothing.
+    fn keep(&self, ctx: &Ctx<'_>, bytes: usize) -> Result<()> {
+        let kept = self.kept_bytes.get().saturating_add(bytes);
+        if kept > self.script.memory_bytes_max {
+            let most = units::bytes(self.script.memory_bytes_max as u64);
+            let message = format!("what it asks for and records takes more memory than {most}");
+            return Err(Exception::throw_range(ctx, &message));
+        }
+        if !self.shared.memory.take(bytes) {
+            self.exhausted.set(true);
+            return Err(rquickjs::Error::Allocation);
+        }
+        self.kept_bytes.set(kept);
+        Ok(())
     }
 
     /// It waits, or has ended.
@@ -174,16 +218,25 @@ impl State {
         self.script.metrics.iter().any(|metric| metric.base == name)
     }
 
+    /// Records a number of a metric.
     pub(crate) fn sample(&self, name: &str, value: f64, tags: &[String]) {
+        self.record(&self.places(name, tags), value);
+    }
+
+    fn record(&self, places: &[usize], value: f64) {
+        let samples = places.iter().map(|&metric| Sample { metric, value });
+        self.yielded.borrow_mut().samples.extend(samples);
+    }
+
+    /// The places of the metrics that a number of this name and these tags belongs to.
+    fn places(&self, name: &str, tags: &[String]) -> Vec<usize> {
         let has = |(key, wanted): &(String, String)| {
             tags.chunks_exact(2).any(|pair| pair[0] == *key && pair[1] == *wanted)
         };
-        let mut yielded = self.yielded.borrow_mut();
-        for (place, metric) in self.script.metrics.iter().enumerate() {
-            if metric.base == name && metric.tags.iter().all(has) {
-                yielded.samples.push(Sample { metric: place, value });
-            }
-        }
+        let metrics = self.script.metrics.iter().enumerate();
+        let meant =
+            metrics.filter(|(_, metric)| metric.base == name && metric.tags.iter().all(has));
+        meant.map(|(place, _)| place).collect()
     }
 
     fn write(&self, level: &str, text: &str) {
@@ -241,8 +294,15 @@ impl State {
         if let Some(bytes) = self.texts.borrow().get(&name) {
             return Ok(Arc::clone(bytes));
         }
+        self.keep(ctx, size_of::<String>() + name.len())?;
         self.wanted.borrow_mut().push(name.clone());
         Err(refuse(format!("open {name}: no such file")))
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.shared.memory.give_back(self.kept_bytes.get());
     }
 }
 
@@ -336,6 +396,10 @@ fn request_of<'js>(ctx: &Ctx<'js>, state: &State, described: &Object<'js>) -> Re
         true => None,
         false => Some(bytes_of(ctx, &body)?),
     };
+    // The request is kept twice: until its answer is there, and to be sent.
+    let fields: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    let own = size_of::<Request>() + url.len() + fields + body.as_ref().map_or(0, Vec::len);
+    state.keep(ctx, 2 * own)?;
     Ok(Request {
         method,
         url,
@@ -449,21 +513,42 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
             false => String::from_utf8_lossy(&bytes).into_owned().into_js(&ctx),
         }
     });
-    function!("metric", own, move |name: String, kind: String, is_time: bool| {
+    function!("metric", own, move |ctx: Ctx<'js>, name: String, kind: String, is_time: bool| {
+        own.keep(&ctx, size_of::<MetricDeclared>() + name.len() + kind.len())?;
         own.metrics.borrow_mut().push(MetricDeclared { name, kind, is_time });
+        Ok::<_, rquickjs::Error>(())
     });
     function!("records", own, move |name: String| own.records(&name));
-    function!("sample", own, move |name: String, value: f64, tags: Vec<String>| {
-        own.sample(&name, value, &tags);
+    function!("sample", own, move |ctx: Ctx<'js>, name: String, value: f64, tags: Vec<String>| {
+        let places = own.places(&name, &tags);
+        own.keep(&ctx, places.len() * size_of::<Sample>())?;
+        own.record(&places, value);
+        Ok::<_, rquickjs::Error>(())
     });
-    function!("check", own, move |name: String, holds: bool| {
+    function!("check", own, move |ctx: Ctx<'js>, name: String, holds: bool| {
+        own.keep(&ctx, size_of::<Checked>() + name.len())?;
         own.yielded.borrow_mut().checks.push(Checked { name, holds });
+        Ok::<_, rquickjs::Error>(())
     });
     function!("shared", own, move |name: String| {
         own.shared.arrays.borrow().get(&name).map(|items| items.len() as f64)
     });
-    function!("share", own, move |name: String, items: Vec<String>| {
+    function!("share", own, move |ctx: Ctx<'js>, name: String, items: Vec<String>| {
+        let bytes =
+            items.iter().map(|item| size_of::<String>() + item.len()).sum::<usize>() + name.len();
+        let all = own.shared.arrays_bytes.get().saturating_add(bytes);
+        if all > own.script.memory_bytes_max {
+            let most = units::bytes(own.script.memory_bytes_max as u64);
+            let message = format!("all shared arrays together take more memory than {most}");
+            return Err(Exception::throw_range(&ctx, &message));
+        }
+        if !own.shared.memory.take(bytes) {
+            own.exhausted.set(true);
+            return Err(rquickjs::Error::Allocation);
+        }
+        own.shared.arrays_bytes.set(all);
         own.shared.arrays.borrow_mut().insert(name, items);
+        Ok(())
     });
     function!("item", own, move |name: String, place: f64| {
         let arrays = own.shared.arrays.borrow();

@@ -1,23 +1,28 @@
 //! A script evaluated once, as k6 does before a test: for its options, and for what it reads.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use machine::clock::thread_cpu_ns;
 use plan::{K6File, K6Script};
 use rquickjs::{Object, Value};
 
 use super::host::{MetricDeclared, Shared, State};
+use super::memory::Unlimited;
 use super::modules::{Missing, Modules};
 use super::user::{context, load, thrown};
-use crate::exchange::Fault;
+use crate::exchange::{Fault, Memory};
 use crate::scenario::{Declared, MetricKind, Script};
 
 /// Most files that a script imports and opens.
 const FILES_MAX: usize = 500;
 /// Most bytes of all of them.
 const BYTES_MAX: usize = 32 << 20;
+
+/// CPU time of all evaluations, after which no further one begins.
+const CPU_NS_MAX: u64 = 30_000_000_000;
 
 /// What one evaluation has found.
 struct Found {
@@ -43,7 +48,8 @@ pub fn read(
         ));
     }
     let mut known = vec![K6File { name: name.to_owned(), bytes: bytes.into() }];
-    let mut absent: Vec<String> = Vec::new();
+    let mut absent: BTreeSet<String> = BTreeSet::new();
+    let began_ns = thread_cpu_ns();
     loop {
         let Found { script, missing, wanted } = evaluate(&known, env);
         let count = known.len();
@@ -63,11 +69,19 @@ pub fn read(
             match files(&file) {
                 Ok(bytes) => known.push(K6File { name: file, bytes: bytes.into() }),
                 // A script may catch what it throws.
-                Err(_) => absent.push(file),
+                Err(_) => {
+                    absent.insert(file);
+                }
             }
         }
         if known.len() == count {
             return script.map(|script| Script { files: known, ..script });
+        }
+        if thread_cpu_ns().saturating_sub(began_ns) > CPU_NS_MAX {
+            let most = units::duration(CPU_NS_MAX as f64);
+            return Err(Fault::new(format!(
+                "its top level takes too long: it is evaluated again for each file that it opens, which may take {most}"
+            )));
         }
         let bytes: usize = known.iter().map(|file| file.bytes.len()).sum();
         if known.len() > FILES_MAX || bytes > BYTES_MAX {
@@ -91,7 +105,8 @@ impl Missing {
             let column = at - text[..at].rfind('\n').map_or(0, |end| end + 1) + 1;
             Some((u32::try_from(line).ok()?, u32::try_from(column).ok()?))
         });
-        Fault { message, file: file.map(|file| file.name.clone()), place }
+        let file = file.map(|file| file.name.clone());
+        Fault { message, file, place, ..Fault::default() }
     }
 }
 
@@ -108,7 +123,8 @@ fn evaluate(files: &[K6File], env: &[(String, String)]) -> Found {
     let texts: BTreeMap<_, _> =
         files.iter().map(|file| (file.name.clone(), Arc::clone(&file.bytes))).collect();
     let texts = Rc::new(RefCell::new(texts));
-    let shared: Rc<Shared> = Rc::default();
+    let memory: Arc<dyn Memory> = Arc::new(Unlimited);
+    let shared = Rc::new(Shared::new(&memory));
     let state = Rc::new(State::new(&script, &Rc::default(), &shared, &texts, 0));
     let modules = Modules::new(&state);
     let script = context(&state, &modules).and_then(|context| {

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use plan::{K6File, K6Metric, K6Script, MetricId};
 use stats::rng::{Purpose, Rng};
 
+use super::memory::Unlimited;
 use super::{Common, User, read};
-use crate::exchange::{Answer, Ask, Begin, Fault, Response, Surroundings, Yielded};
+use crate::exchange::{Answer, Ask, Begin, Fault, Memory, Response, Surroundings, Yielded};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/k6");
 
@@ -38,6 +40,11 @@ fn script(text: &str) -> Arc<K6Script> {
         time_max_ns: 200_000_000,
         memory_bytes_max: 8 << 20,
     })
+}
+
+fn common(text: &str) -> Common {
+    let memory: Arc<dyn Memory> = Arc::new(Unlimited);
+    Common::new(&script(text), &memory)
 }
 
 /// A user and all that it has recorded.
@@ -91,7 +98,7 @@ fn returned(body: &str) -> Result<Option<String>, Fault> {
          const mine = new Trend('mine'); const bytes = open('./data.bin', 'b');
          export default function (data) {{ {body} }}"
     );
-    done(Driven::new(&Common::new(&script(&text)), 3).begin(r#"{"a": 1}"#))
+    done(Driven::new(&common(&text), 3).begin(r#"{"a": 1}"#))
 }
 
 #[test]
@@ -101,7 +108,7 @@ fn users_wait_on_stacks_of_their_own() {
         const deep = (n) => (n === 0 ? http.get('http://a.test/x').json('v') : deep(n - 1));
         let count = 0;
         export default function () { sleep(0.25); count += 1; return deep(50) + count; }";
-    let common = Common::new(&script(text));
+    let common = common(text);
     let mut users: Vec<Driven> = (1..=3).map(|vu| Driven::new(&common, vu)).collect();
     for round in 1..=2_u16 {
         for user in &mut users {
@@ -128,7 +135,7 @@ fn users_that_wait_can_be_dropped() {
     let text = "
         import { sleep } from 'k6';
         export default function () { for (;;) { try { sleep(1); } catch (_) { sleep(2); } } }";
-    let common = Common::new(&script(text));
+    let common = common(text);
     let mut user = Driven::new(&common, 1);
     assert!(matches!(user.begin(""), Ask::Sleep(_)));
     drop(user);
@@ -140,7 +147,7 @@ fn a_user_never_sees_what_another_has() {
     let text = "
         globalThis.seen = globalThis.seen || 0; let own = 0;
         export default function () { seen += 1; own += 1; Array.prototype.odd = 1; return [seen, own]; }";
-    let common = Common::new(&script(text));
+    let common = common(text);
     let mut one = Driven::new(&common, 1);
     let mut other = Driven::new(&common, 2);
     assert_eq!(done(one.begin("")), Ok(Some("[1,1]".to_owned())));
@@ -156,8 +163,121 @@ fn limits_end_what_does_not_end() {
     assert!(text.contains("more memory than"), "{text}");
     let text = fails("const f = () => f() + 1; return f();");
     assert!(text.contains("InternalError") || text.contains("RangeError"), "{text}");
+    let text = fails("return (async () => { for (;;) await null; })();");
+    assert!(text.contains("without waiting"), "{text}");
     let text = fails("return new Promise(() => {});");
     assert!(text.contains("nothing settles"), "{text}");
+}
+
+/// Of what it keeps for a script QuickJS knows nothing.
+#[test]
+fn what_the_host_keeps_has_a_limit() {
+    let post = "(bytes) => ['POST', 'http://a.test/', 'x'.repeat(bytes)]";
+    for body in [
+        "const name = 'n'.repeat(100_000); for (let n = 0; ; n++) k6.check(1, { [name + n]: true });".to_owned(),
+        format!("const one = {post}; http.batch([one(1 << 20), one(3 << 20), one(1 << 20)]);"),
+        "http.get('http://a.test/', { headers: { a: 'x'.repeat(5 << 20) } });".to_owned(),
+    ] {
+        let text = returned(&body).unwrap_err().message;
+        assert!(text.contains("takes more memory than 8.00 MiB"), "{body}: {text}");
+    }
+    let of_top = |top: &str| {
+        let text = format!(
+            "import {{ SharedArray }} from 'k6/data'; {top} export default function () {{}}"
+        );
+        done(Driven::new(&common(&text), 1).begin("")).unwrap_err().message
+    };
+    let text =
+        of_top("for (let n = 0; ; n++) new SharedArray(`a${n}`, () => ['x'.repeat(1 << 20)]);");
+    assert!(text.contains("shared arrays together take more memory than 8.00 MiB"), "{text}");
+    let text = of_top(
+        "for (let n = 0; ; n++) try { open(n + 'x'.repeat(1 << 20)); } catch (e) { if (e instanceof RangeError) throw e; }",
+    );
+    assert!(text.contains("takes more memory than 8.00 MiB"), "{text}");
+}
+
+/// A number of bytes for all.
+#[derive(Debug)]
+struct Limited(AtomicUsize);
+
+impl Memory for Limited {
+    fn take(&self, bytes: usize) -> bool {
+        let taken = |left: usize| left.checked_sub(bytes);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn users_take_no_more_memory_than_there_is_for_all() {
+    const ALL: usize = 7 << 20;
+    let text = "
+        const kept = [];
+        export default function () { for (let n = 0; n < 3; n++) kept.push(new Uint8Array(1 << 20)); return kept.length; }";
+    let limited = Arc::new(Limited(AtomicUsize::new(ALL)));
+    let memory: Arc<dyn Memory> = Arc::<Limited>::clone(&limited);
+    let common = Common::new(&script(text), &memory);
+    let mut one = Driven::new(&common, 1);
+    let mut other = Driven::new(&common, 2);
+    assert_eq!(done(one.begin("")), Ok(Some("3".to_owned())));
+    let fault = done(other.begin("")).unwrap_err();
+    assert!(fault.is_no_memory && fault.message.contains("is used up"), "{fault:?}");
+    // What one gives back, the other may have.
+    drop(one);
+    let count = done(other.begin("")).unwrap().unwrap();
+    assert!(["3", "4", "5"].contains(&count.as_str()), "{count}");
+    drop((other, common));
+    assert_eq!(limited.0.load(Ordering::Relaxed), ALL);
+    // Without any there is not even a context.
+    let memory: Arc<dyn Memory> = Arc::new(Limited(AtomicUsize::new(0)));
+    let fault = done(Driven::new(&Common::new(&script(text), &memory), 1).begin("")).unwrap_err();
+    assert!(fault.is_no_memory, "{fault:?}");
+}
+
+#[test]
+fn answers_that_are_too_much_for_a_context_end_the_iteration() {
+    let text = "
+        import http from 'k6/http';
+        export default function () { return http.get('http://a.test/').json('#'); }";
+    for (body, expected) in [
+        ("[".repeat(1_000_000), "cannot parse json"),
+        (format!("[{}1]", "{},".repeat(1_000_000)), "memory"),
+        (format!("{}{}", "[".repeat(300), "]".repeat(300)), ""),
+    ] {
+        let mut user = Driven::new(&common(text), 1);
+        assert!(matches!(user.begin(""), Ask::Request(_)));
+        let response = Response { status: 200, body: body.into_bytes(), ..Response::default() };
+        match done(user.resume(Answer::Response(Box::new(response)))) {
+            Ok(value) => assert_eq!((value.as_deref(), expected), (Some("1"), "")),
+            Err(fault) => {
+                assert!(!expected.is_empty() && fault.message.contains(expected), "{fault}")
+            }
+        }
+        assert!(matches!(user.begin(""), Ask::Request(_)), "the user goes on");
+    }
+}
+
+#[test]
+fn names_that_a_server_chooses_are_names() {
+    let text = "
+        import http from 'k6/http';
+        export default function () {
+          const { headers, cookies } = http.get('http://a.test/');
+          return [Object.keys(headers), headers.__proto__, Object.keys(cookies), cookies.constructor.length];
+        }";
+    let mut user = Driven::new(&common(text), 1);
+    assert!(matches!(user.begin(""), Ask::Request(_)));
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let headers = ["__proto__", "constructor", "constructor"]
+        .map(|name| header("set-cookie", &format!("{name}=v")));
+    let headers = [&headers[..], &[header("__proto__", "x")]].concat();
+    let response = Response { status: 200, headers, ..Response::default() };
+    let result = done(user.resume(Answer::Response(Box::new(response))));
+    let expected = r#"[["Set-Cookie","__proto__"],"x",["__proto__","constructor"],2]"#;
+    assert_eq!(result, Ok(Some(expected.to_owned())));
 }
 
 #[test]
@@ -188,7 +308,7 @@ fn modules_do_what_k6_says() {
     assert_eq!(returned("return undefined;"), Ok(None));
     // An `async` function is waited for.
     let text = "export default async function () { const v = await Promise.resolve(4); return v; }";
-    let result = done(Driven::new(&Common::new(&script(text)), 1).begin(""));
+    let result = done(Driven::new(&common(text), 1).begin(""));
     assert_eq!(result, Ok(Some("4".to_owned())));
 }
 
@@ -220,7 +340,7 @@ fn samples_and_checks_are_handed_over() {
           check(1, { yes: () => true, no: () => false });
           console.log('a', 1, { b: 2 }); console.error('bad');
         }";
-    let mut user = Driven::new(&Common::new(&script(text)), 1);
+    let mut user = Driven::new(&common(text), 1);
     assert_eq!(done(user.begin("")), Ok(None));
     let Yielded { samples, checks, .. } = &user.yielded[0];
     let of = |metric: usize| {
@@ -246,7 +366,7 @@ fn items_of_shared_arrays_are_made_once() {
           }
           return [items.length, items[1].n, items.map((item) => item.n), [...items].length, refused];
         }";
-    let common = Common::new(&script(text));
+    let common = common(text);
     for vu in 1..=2 {
         let mut user = Driven::new(&common, vu);
         assert_eq!(done(user.begin("")), Ok(Some("[2,2,[1,2],2,3]".to_owned())));
@@ -258,6 +378,20 @@ fn read_file(name: &str) -> Result<crate::Script, Fault> {
     let files =
         |name: &str| std::fs::read(Path::new(FOLDER).join(name)).map_err(|error| error.to_string());
     read(name, &[], &files)
+}
+
+#[test]
+fn modules_of_other_hosts_lie_in_the_scripts_folder() {
+    for (from, expected) in [("https:///etc/hostname", "absolute"), ("http://../x.js", "outside")] {
+        let text = format!("import '{from}';\nexport default function () {{}}");
+        let files = |name: &str| match name {
+            "script.js" => Ok(text.clone().into_bytes()),
+            other => panic!("{other} is read"),
+        };
+        let fault = read("script.js", &[], &files).unwrap_err();
+        assert!(fault.message.contains(expected), "{fault}");
+        assert_eq!(fault.place.map(|(line, _)| line), Some(1));
+    }
 }
 
 #[test]

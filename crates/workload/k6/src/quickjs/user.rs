@@ -11,8 +11,9 @@ use plan::K6Script;
 use rquickjs::{Context, Ctx, Error, Exception, Function, Module, Object, Runtime, Value};
 
 use super::host::{Phase, Shared, State, host};
+use super::memory::Counted;
 use super::modules::{CORE, Modules, Texts};
-use crate::exchange::{Answer, Ask, Begin, Fault, Surroundings, Yielded};
+use crate::exchange::{Answer, Ask, Begin, Fault, Memory, Surroundings, Yielded};
 
 /// A user's stack. Its pages are the kernel's until they are used.
 const STACK_BYTES: usize = 512 << 10;
@@ -38,13 +39,14 @@ impl fmt::Debug for Common {
 }
 
 impl Common {
-    pub fn new(script: &Arc<K6Script>) -> Common {
+    /// `memory`: what all users' contexts take part of.
+    pub fn new(script: &Arc<K6Script>, memory: &Arc<dyn Memory>) -> Common {
         let files = script.files.iter();
         let texts = files.map(|file| (file.name.clone(), Arc::clone(&file.bytes)));
         Common {
             script: Arc::clone(script),
             options: Rc::new(serde_json::from_str(&script.options).unwrap_or_default()),
-            shared: Rc::default(),
+            shared: Rc::new(Shared::new(memory)),
             texts: Rc::new(texts.collect::<std::collections::BTreeMap<_, _>>().into()),
         }
     }
@@ -185,7 +187,8 @@ fn begin_with(state: &State, begin: &Begin) {
 /// A runtime whose stack is the one that this is called on, and its context.
 pub(crate) fn context(state: &Rc<State>, modules: &Modules) -> Result<(Runtime, Context), Fault> {
     let fault = |error: Error| Fault::new(format!("a context of QuickJS cannot be made: {error}"));
-    let runtime = Runtime::new().map_err(fault)?;
+    let memory = Counted::new(&state.shared.memory, &state.exhausted).ok_or_else(exhausted)?;
+    let runtime = Runtime::new_with_alloc(memory).map_err(fault)?;
     runtime.set_memory_limit(state.script.memory_bytes_max);
     runtime.set_max_stack_size(QUICKJS_BYTES);
     runtime.set_loader(modules.clone(), modules.clone());
@@ -193,6 +196,12 @@ pub(crate) fn context(state: &Rc<State>, modules: &Modules) -> Result<(Runtime, 
     runtime.set_interrupt_handler(Some(Box::new(move || seen.is_over())));
     let context = Context::full(&runtime).map_err(fault)?;
     Ok((runtime, context))
+}
+
+/// The fault of a user for whom there is no memory.
+fn exhausted() -> Fault {
+    let message = "the generator's memory for users of scripts is used up".to_owned();
+    Fault { message, is_no_memory: true, ..Fault::default() }
 }
 
 /// Evaluates the script's top level; returns its exports.
@@ -271,22 +280,32 @@ fn begin_iteration<'js>(ctx: &Ctx<'js>, state: &State, begin: &Begin) -> rquickj
 
 /// An error of QuickJS in words, with the innermost place in one of the script's files.
 pub(crate) fn thrown(ctx: &Ctx<'_>, error: Error, state: &State) -> Fault {
+    let is_no_memory = state.exhausted.replace(false);
     let memory = || {
+        if is_no_memory {
+            return exhausted().message;
+        }
         let most = units::bytes(state.script.memory_bytes_max as u64);
         format!("the script needs more memory than {most}")
     };
+    let too_long = || {
+        let most = units::duration(state.script.time_max_ns as f64);
+        format!("it ran for longer than {most} without waiting")
+    };
     let Error::Exception = error else {
-        return Fault::new(match error {
+        let message = match error {
             Error::Allocation => memory(),
+            // The time was over in a function that waits for promises.
+            Error::WouldBlock if state.exceeded.replace(false) => too_long(),
             Error::WouldBlock => "it waits for a promise that nothing settles".to_owned(),
             other => other.to_string(),
-        });
+        };
+        return Fault { is_no_memory, ..Fault::new(message) };
     };
     let value = ctx.catch();
     let exception = value.clone().into_object().and_then(Exception::from_object);
     let message = if state.exceeded.replace(false) {
-        let most = units::duration(state.script.time_max_ns as f64);
-        format!("it ran for longer than {most} without waiting")
+        too_long()
     } else if let Some(exception) = &exception {
         let message = exception.message().unwrap_or_default();
         let name: Option<String> = exception.as_object().get("name").ok();
@@ -312,6 +331,7 @@ pub(crate) fn thrown(ctx: &Ctx<'_>, error: Error, state: &State) -> Fault {
         message: message.chars().take(TEXT_CHARS_MAX).collect(),
         place: spot.as_ref().map(|(_, place)| *place),
         file: spot.map(|(file, _)| file),
+        is_no_memory,
     }
 }
 
