@@ -34,7 +34,7 @@ pub(crate) fn rename(from: &Path, to: &Path, durability: Durability) -> Result<(
 /// (`/dev/stdout`), is written to as it is.
 ///
 /// # Errors
-/// Fails if the system refuses; then the file is as it was.
+/// Fails if the system refuses, or if nobody reads a pipe; then the file is as it was.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     write_durable(path, content, Durability::Process)
 }
@@ -70,7 +70,7 @@ fn replace(
         to.flush()
     };
     let Some(target) = replaceable(path) else {
-        let opened = File::options().create(true).append(true).open(path);
+        let opened = regular::open_to_write(path);
         return opened.and_then(write_to).map_err(RecordError::io("write", path));
     };
     let temporary = temporary(&target);

@@ -1,11 +1,11 @@
 //! Reads files that somebody names: regular ones alone, and no more of them than a limit.
 //!
-//! To open a pipe that nobody writes to, or to read a device, takes for ever. Whoever may choose the name of a file, as the
+//! To open a pipe whose other end nobody has, or to read a device, takes for ever. Whoever may choose the name of a file, as the
 //! author of a scenario or of a run directory, could stop its reader so.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Opens a file to be read. Whatever is no regular file is refused.
@@ -57,6 +57,28 @@ pub fn read_given_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     text(whole(open_given(path)?, bytes_max)?)
 }
 
+/// Opens what is no regular file, such as a device or a pipe, to be written to. A pipe that nobody reads is refused, unless
+/// this process has it open already.
+///
+/// # Errors
+/// Fails if it cannot be opened, or is a pipe that nobody reads ([`ErrorKind::NotConnected`]).
+pub fn open_to_write(path: &Path) -> io::Result<File> {
+    let open = || File::options().create(true).append(true).open(path);
+    let is_pipe = fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo());
+    if !is_pipe || is_open_file(path) {
+        return open();
+    }
+    // Opened in this way, it does not wait for a reader; and while it is open, it has a reader for the next one.
+    let probe = File::options().write(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let _probe = probe.map_err(|error| match error.raw_os_error() {
+        Some(libc::ENXIO) => {
+            io::Error::new(ErrorKind::NotConnected, "it is a pipe that nobody reads")
+        }
+        _ => error,
+    })?;
+    open()
+}
+
 /// Whether the path is a process's name for a file that it has open: other names of that file may be gone.
 pub fn is_open_file(path: &Path) -> bool {
     let named = |path: &Path| {
@@ -97,10 +119,11 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::os::fd::AsRawFd;
     use std::process::{Command, Stdio};
     use std::sync::mpsc;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use tempfile::TempDir;
 
@@ -147,6 +170,26 @@ mod tests {
             assert_eq!(given, REFUSED, "{}", path.display());
         }
         assert_eq!(open(&space.path().join("none")).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn no_pipe_is_written_to_that_nobody_reads() {
+        let space = tempfile::tempdir().unwrap();
+        let pipe = pipe(&space);
+        assert_eq!(said(&pipe, open_to_write), "it is a pipe that nobody reads");
+        // A reader waits for its writer.
+        let path = pipe.clone();
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || sender.send(fs::read(path).unwrap()));
+        let mut opened = open_to_write(&pipe);
+        let began = Instant::now();
+        while opened.is_err() && began.elapsed() < SOON {
+            std::thread::yield_now();
+            opened = open_to_write(&pipe);
+        }
+        opened.unwrap().write_all(b"text").unwrap();
+        assert_eq!(receiver.recv_timeout(SOON).unwrap(), b"text");
+        assert!(open_to_write(Path::new("/dev/null")).is_ok());
     }
 
     #[test]

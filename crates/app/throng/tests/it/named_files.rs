@@ -4,11 +4,11 @@
 use std::fs::File;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::compare::recorded::Recorded;
-use crate::support::{Ended, LinkedFile, Running, Space, flat, plain, root, throng};
+use crate::support::{Ended, LinkedFile, Running, Served, Space, flat, plain, root, throng};
 
 /// A command that waits for a pipe waits for ever; on a machine that is busy with other tests the others take longer than
 /// the tenth of a second that they take alone.
@@ -235,4 +235,60 @@ fn nothing_that_a_run_directory_holds_is_waited_for() {
             let _ = std::fs::remove_dir_all(space.path("model"));
         }
     }
+}
+
+/// Wherever a link leads, and however an import names it.
+#[test]
+fn scripts_of_k6_read_files_of_their_folder_alone() {
+    let space = Space::new();
+    std::fs::write(space.path("outside.js"), "export const secret = 'hush-4711';").unwrap();
+    let folder = space.path("in");
+    std::fs::create_dir(&folder).unwrap();
+    symlink(space.path("outside.js"), folder.join("link.js")).unwrap();
+    std::fs::write(folder.join("inside.js"), "export const secret = 'own';").unwrap();
+    symlink("inside.js", folder.join("inner.js")).unwrap();
+    let pipe = folder.join("pipe.js");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let script = folder.join("script.js");
+    let absolute = format!("https://{}", space.path("outside.js").display());
+    for (from, expected) in [
+        ("./link.js", "a link that leads out"),
+        ("https://../outside.js", "outside of the script's folder"),
+        (absolute.as_str(), "absolute path"),
+        ("./pipe.js", REFUSED),
+    ] {
+        let text = format!(
+            "import {{ secret }} from '{from}';\nexport default function () {{ secret; }}\n"
+        );
+        std::fs::write(&script, text).unwrap();
+        let ended = refused(throng(["check"]).arg(&script));
+        ended.stderr_contains(expected);
+        assert!(!ended.err.contains("hush"), "{}", ended.err);
+    }
+    let text = "import { secret } from './inner.js';\nexport const options = { iterations: 1 };\nexport default function () { secret; }\n";
+    std::fs::write(&script, text).unwrap();
+    Ended::of(throng(["check"]).arg(&script)).with(0);
+}
+
+/// A result that nobody reads is not waited for, and one that somebody reads arrives.
+#[test]
+fn results_go_to_pipes_that_somebody_reads() {
+    let space = Space::new();
+    let server = Served::start(&["hello"]);
+    let pipe = space.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut run = space.load(&server.url, "20/s", "300ms");
+    let ended = refused(run.arg("--junit").arg(&pipe));
+    assert_eq!(ended.code, Some(74), "{}", ended.err);
+    ended.stderr_contains("it is a pipe that nobody reads");
+    let reader = Command::new("cat").arg(&pipe).stdout(Stdio::piped()).spawn().unwrap();
+    let mut show = throng(["export", "--junit"]);
+    show.arg(&pipe).arg(space.only().path());
+    // The reader may be slower than the command.
+    let ended = std::iter::repeat_with(|| Ended::of(&mut show))
+        .take(100)
+        .find(|ended| ended.code == Some(0));
+    assert!(ended.is_some(), "nobody reads");
+    let read = reader.wait_with_output().unwrap().stdout;
+    assert!(String::from_utf8_lossy(&read).contains("<testsuites"));
 }
