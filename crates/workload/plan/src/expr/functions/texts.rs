@@ -55,21 +55,25 @@ pub(super) fn substring(value: &Value, range: &[Value]) -> Result<Value, EvalErr
     Ok(Value::text(&text))
 }
 
-/// An empty separator divides between characters. Nothing is built but the list's text, which may be long.
-pub(super) fn split(text: &str, separator: &str) -> Value {
+/// An empty separator divides between characters. Nothing is built but the list's text, and none that is too long.
+pub(super) fn split(text: &str, separator: &str) -> Result<Value, EvalError> {
     let mut list = String::from("[");
     let mut add = |part: &str| {
         if list.len() > 1 {
             list.push(',');
         }
         list.push_str(&serde_json::Value::from(part).to_string());
+        list.len() < TEXT_BYTES_MAX
     };
-    match separator {
-        "" => text.chars().for_each(|c| add(c.encode_utf8(&mut [0; 4]))),
-        _ => text.split(separator).for_each(&mut add),
+    let is_whole = match separator {
+        "" => text.chars().all(|c| add(c.encode_utf8(&mut [0; 4]))),
+        _ => text.split(separator).all(&mut add),
+    };
+    if !is_whole {
+        return Err(wrong(format!("split: the list would have more than {TEXT_BYTES_MAX} bytes")));
     }
     list.push(']');
-    Value::text(&list)
+    Ok(Value::text(&list))
 }
 
 pub(super) fn join(list: &str, separator: &str) -> Result<Value, EvalError> {
@@ -112,10 +116,10 @@ pub(super) fn item(list: &str, place: &str) -> Value {
 }
 
 /// URL-safe base64 of all texts joined.
-pub(super) fn base64_url(args: &[Value]) -> Value {
+pub(super) fn base64_url(args: &[Value]) -> Result<Value, EvalError> {
     let mut bytes = Vec::new();
     args.iter().for_each(|arg| arg.write_text(&mut bytes));
-    Value::text(&URL_SAFE_NO_PAD.encode(bytes))
+    bounded(&URL_SAFE_NO_PAD.encode(bytes))
 }
 
 pub(super) fn base64_decode(text: &str) -> Result<Value, EvalError> {
@@ -131,10 +135,10 @@ pub(super) fn base64_decode(text: &str) -> Result<Value, EvalError> {
     Ok(Value::text(&text))
 }
 
-pub(super) fn url(value: &Value) -> Value {
+pub(super) fn url(value: &Value) -> Result<Value, EvalError> {
     let mut out = Vec::new();
     value.write_escaped(Escape::Url, &mut out);
-    Value::text(&String::from_utf8_lossy(&out))
+    bounded(&String::from_utf8_lossy(&out))
 }
 
 /// Index of the part in characters, as `substring` counts them.
