@@ -165,7 +165,7 @@ fn write_console(tick: &Tick<'_>) -> std::io::Result<()> {
     let mut out = std::io::stderr().lock();
     for line in console(tick).flat_map(str::lines) {
         // A script must not steer the terminal.
-        let line: String = line.chars().filter(|c| !c.is_control()).collect();
+        let line: String = line.chars().filter(|c| !record::controls::is_control(*c)).collect();
         writeln!(out, "note: console: {line}")?;
     }
     Ok(())
