@@ -258,6 +258,13 @@ mod tests {
         assert_eq!(out, br#"43/a,12[]430["done",1]"#);
     }
 
+    /// A packet that announces more is no packet.
+    #[test]
+    fn attachments_are_limited() {
+        let of = |count: u32| packet(format!("5{count}-[\"event\"]").as_bytes()).is_some();
+        assert!(of(ATTACHMENTS_MAX) && !of(ATTACHMENTS_MAX + 1) && !of(u32::MAX));
+    }
+
     #[test]
     fn packets_are_read() {
         let main = || Cow::Borrowed(MAIN);
