@@ -3,6 +3,7 @@
 import type { Finding, Severity } from './document/run';
 import { append, el } from './dom';
 import { evidence } from './format';
+import { unbroken } from './quantity';
 
 const MARKS: Record<Severity, [mark: string, word: string]> = {
   good: ['✓', 'good'],
@@ -27,7 +28,7 @@ export function findings(
         'span',
         { class: 'sentence' },
         el('strong', { class: 'word' }, `${word[0]?.toUpperCase()}${word.slice(1)}: `),
-        finding.text,
+        ...unbroken(finding.text),
       ),
     );
     const more = el('span', { class: 'evidence' });

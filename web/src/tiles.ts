@@ -1,6 +1,7 @@
 /** Tiles: the few figures that a page shows first. */
 
 import { append, el } from './dom';
+import { unbroken } from './quantity';
 
 export interface Tile {
   /** What the figure is, in a word or two. */
@@ -22,9 +23,27 @@ export function tiles(all: Tile[]): HTMLElement {
         { class: tone ? `tile is-${tone}` : 'tile' },
         el('dt', {}, name),
         el('dd', { class: 'value' }, value),
-        note && el('dd', { class: 'note' }, note),
+        note && el('dd', { class: 'note' }, ...unbroken(note)),
       ),
     );
   }
   return list;
+}
+
+/** Tiles of one thing, which is named once below them. */
+export interface TileGroup {
+  name: string;
+  tiles: Tile[];
+}
+
+/** Tiles, and beside them those of one thing, if there is room. */
+export function tilesBeside(all: Tile[], group: TileGroup | null): HTMLElement {
+  if (!group) return tiles(all);
+  const of = el(
+    'div',
+    { class: 'tile-group' },
+    tiles(group.tiles),
+    el('p', { class: 'note' }, ...unbroken(group.name)),
+  );
+  return el('div', { class: 'tiles-beside' }, tiles(all), of);
 }

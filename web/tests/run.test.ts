@@ -110,7 +110,9 @@ describe('the report of a run', () => {
     ]);
     // As in the table of steps.
     const p99 = page.locator('#totals .tile').last();
-    expect(await p99.locator('.note').innerText()).toBe('nowhere, the highest share of failures');
+    expect(await page.locator('#totals .tile-group > .note').innerText()).toBe(
+      'nowhere, the highest share of failures; 100 % failed',
+    );
     const row = page.locator('#steps .table tbody tr').first();
     expect(await row.locator('th').innerText()).toBe('nowhere');
     expect(await row.innerText()).toContain(await p99.locator('.value').innerText());
@@ -177,7 +179,7 @@ describe('the report of a run', () => {
       (globalThis as unknown as { throng: { draw: (doc: unknown) => void } }).throng.draw(doc);
     });
     expect(await page.locator('#thresholds tbody tr').first().innerText()).toContain('✗');
-    expect(await page.locator('#totals .tile').last().innerText()).toContain('predict');
+    expect(await page.locator('#totals .tile-group').innerText()).toContain('predict');
     expect(await page.locator('#steps tbody th').first().innerText()).toBe('predict');
     const incident = page.locator('.incidents li');
     expect(await incident.innerText()).toMatch(/0:02 to 0:04.*begins 1 s after phase lost/s);
@@ -225,6 +227,22 @@ describe('the report of a run', () => {
       }
       await close();
     }
+  });
+
+  test('shows quantities unbroken, code as code, and memory in a unit', async () => {
+    const { page, close } = await open(chrome, report, FORMS.phone);
+    const broken = await page
+      .locator('.quantity')
+      .evaluateAll((all) =>
+        all.filter((one) => one.getClientRects().length > 1).map((one) => one.textContent),
+      );
+    expect(broken).toEqual([]);
+    expect(await page.locator('.quantity').count()).toBeGreaterThan(3);
+    expect(await page.locator('.findings').allInnerTexts()).not.toContainEqual(
+      expect.stringContaining('`'),
+    );
+    expect(await page.locator('#the-run').innerText()).not.toMatch(/\d kB/);
+    await close();
   });
 
   test('shows what failed and p95 of each step on a phone', async () => {

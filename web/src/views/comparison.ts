@@ -6,6 +6,7 @@ import { findings } from '../findings';
 import { counted, formatUnit, significant, span } from '../format';
 import { type Column, each } from '../frame';
 import { page, type Section } from '../shell';
+import { unbroken } from '../quantity';
 import { table } from '../table';
 import { changes as changeList, failures, minus } from './comparison/changed';
 import { differenceFigure, distributionFigure, tailFigure } from './comparison/curves';
@@ -42,10 +43,10 @@ export function comparison(doc: ComparisonDocument): void {
       {
         title: 'Result',
         content: [
-          el('p', { class: 'lead' }, `${capital(doc.sentence)}.`),
+          el('p', { class: 'lead' }, ...unbroken(`${capital(doc.sentence)}.`)),
           changeList(doc, ids),
           failures(doc),
-          doc.unchanged && el('p', {}, `${capital(doc.unchanged.text)}.`),
+          doc.unchanged && el('p', {}, ...unbroken(`${capital(doc.unchanged.text)}.`)),
         ],
       },
       {
@@ -106,7 +107,7 @@ function section(doc: ComparisonDocument, measure: Measure, place: number): Sect
     title: measure.name,
     id: `measure-${place}`,
     content: [
-      el('p', {}, `${capital(measure.text || measure.verdict)}.`),
+      el('p', {}, ...unbroken(`${capital(measure.text || measure.verdict)}.`)),
       changes(doc, measure),
       ...figures(doc, measure, place),
       evidence(doc, measure),

@@ -8,6 +8,7 @@ import { findings } from '../findings';
 import { counted, formatUnit, share } from '../format';
 import { column, each } from '../frame';
 import { page, type Section } from '../shell';
+import { unbroken } from '../quantity';
 import { table } from '../table';
 
 export function duet(doc: DuetDocument): void {
@@ -22,13 +23,13 @@ export function duet(doc: DuetDocument): void {
         ...(doc.pairs_expected === null ? [] : [`about ${doc.pairs_expected} expected`]),
         `${doc.figure} of each step`,
         `α ${doc.alpha} over all looks`,
-        `a difference matters from ${share(doc.difference)}`,
+        `a difference matters from ${percent(doc.difference)}`,
       ],
     },
     [
       {
         title: 'Result',
-        content: [el('p', { class: 'lead' }, `${capital(doc.sentence)}.`), steps(doc)],
+        content: [el('p', { class: 'lead' }, ...unbroken(`${capital(doc.sentence)}.`)), steps(doc)],
       },
       { title: 'Findings', content: [doc.findings.length > 0 && found] },
       ...doc.steps.map((step, place) => section(doc, step, place)),
@@ -43,6 +44,11 @@ export function duet(doc: DuetDocument): void {
       return place < 0 ? undefined : `pairs-${place}`;
     }),
   );
+}
+
+/** A share as a setting or an estimate has it: `5 %`, `0.5 %`, `55 %`. */
+function percent(x: number | null): string {
+  return x === null ? '–' : `${Number((100 * x).toPrecision(2))} %`;
 }
 
 function capital(text: string): string {
@@ -82,7 +88,9 @@ function steps(doc: DuetDocument): HTMLElement {
   const failures = el(
     'p',
     {},
-    `Failed operations: ${share(errors.old)} of the old target’s, ${share(errors.new)} of the new one’s`,
+    ...unbroken(
+      `Failed operations: ${share(errors.old)} of the old target’s, ${share(errors.new)} of the new one’s`,
+    ),
     errors.rose ? ', which is more than chance explains.' : '.',
   );
   return el('div', {}, figures, more, failures);
@@ -92,7 +100,7 @@ function section(doc: DuetDocument, step: DuetPageStep, place: number): Section 
   return {
     title: step.name,
     id: `step-${place}`,
-    content: [el('p', {}, `${capital(step.text)}.`), pairs(doc, step, place)],
+    content: [el('p', {}, ...unbroken(`${capital(step.text)}.`)), pairs(doc, step, place)],
   };
 }
 
@@ -132,11 +140,11 @@ function pairs(doc: DuetDocument, step: DuetPageStep, place: number): Child {
     option: (theme, hidden) =>
       lines(
         {
-          x: { unit: '', name: 'pair', min: 0, whole: true },
+          x: { unit: 'count', name: 'pair', min: 0.5, max: all.length + 0.5 },
           y: { unit: 'change', name: 'difference' },
           lines: drawn.filter((one) => !hidden.has(one.name)),
           limits: [
-            { at: doc.difference, name: `matters from ${share(doc.difference)}` },
+            { at: doc.difference, name: `matters from ${percent(doc.difference)}` },
             { at: -doc.difference, name: '' },
           ],
         },
@@ -153,9 +161,9 @@ function noise(doc: DuetDocument): Child {
     title: 'The old target against itself',
     frame: [
       each(all, 'step', '', (one) => one.name),
-      each(all, 'pairs scatter by', 'share', (one) => one.scatter),
+      { ...each(all, 'pairs scatter by', '', (one) => percent(one.scatter)), areFigures: true },
       ...(wasAtOnce
-        ? [each(all, 'slower beside itself by', 'share', (one) => one.disturbance)]
+        ? [each(all, 'slower beside itself by', 'change', (one) => one.disturbance)]
         : []),
     ],
   });

@@ -6,11 +6,11 @@
 import type { Finding, FindingPlace, RunDocument, ThresholdResult } from '../document/run';
 import { type Child, el } from '../dom';
 import { findings } from '../findings';
-import { formatUnit, span } from '../format';
+import { bytes, formatUnit, span } from '../format';
 import { each } from '../frame';
 import { type Head, page, terms } from '../shell';
 import { table } from '../table';
-import { tiles } from '../tiles';
+import { tilesBeside } from '../tiles';
 import { broken } from './run/broken';
 import { generator } from './run/generator';
 import { latency, overTime } from './run/latency';
@@ -19,7 +19,7 @@ import { metrics } from './run/metrics';
 import { multiples } from './run/multiples';
 import { probes } from './run/probes';
 import { regions, steps, stepsInFull } from './run/steps';
-import { held, IN_PROGRESS, totals } from './run/totals';
+import { held, IN_PROGRESS, totals, worst } from './run/totals';
 
 const VERDICTS: Record<RunDocument['verdict'], [string, Head['tone']]> = {
   measured: ['Measured', 'plain'],
@@ -89,7 +89,10 @@ export function run(doc: RunDocument): void {
       {
         title: 'Totals',
         content: [
-          tiles([{ name: 'Verdict', value: verdict, note: held(doc), tone }, ...totals(doc)]),
+          tilesBeside(
+            [{ name: 'Verdict', value: verdict, note: held(doc), tone }, ...totals(doc)],
+            worst(doc),
+          ),
           ...missing(doc),
           inProgress && soFar(doc),
         ],
@@ -188,6 +191,12 @@ function interval(one: ThresholdResult): string {
   return one.within_interval ? `${ends}, the limit within: undecided` : ends;
 }
 
+/** A property of the host: the kernel counts memory in KiB, which it calls kB. */
+function ofHost(value: string): string {
+  const kib = /^(\d+) kB$/.exec(value)?.[1];
+  return kib === undefined ? value : bytes(1024 * Number(kib));
+}
+
 function about(doc: RunDocument): HTMLElement {
   const { run: head } = doc;
   const generator: [string, string][] =
@@ -207,6 +216,6 @@ function about(doc: RunDocument): HTMLElement {
     ...(head.overrides.length > 0
       ? [['overrides', head.overrides.join(', ')] as [string, string]]
       : []),
-    ...Object.entries(head.host),
+    ...Object.entries(head.host).map(([name, value]): [string, string] => [name, ofHost(value)]),
   ]);
 }

@@ -4,6 +4,7 @@ import { dumbbell, places } from '../../chart/dumbbell';
 import type { ComparisonDocument, Measure, ShownMeasure } from '../../document/comparison';
 import { type Child, el } from '../../dom';
 import { each } from '../../frame';
+import { unbroken } from '../../quantity';
 import { table } from '../../table';
 
 /** Texts from the terminal have a hyphen for the minus sign. */
@@ -31,7 +32,7 @@ function change(doc: ComparisonDocument, one: ShownMeasure, ids: Map<string, str
     el('a', { href: `#${ids.get(measure.name)}` }, `${measure.name} ${figure.label}`),
     found ? dumbbell(found) : el('span'),
     el('span', { class: 'way' }, one.moved && `${one.moved} `, el('strong', {}, minus(one.by))),
-    el('p', { class: 'note' }, `${one.text}.`),
+    el('p', { class: 'note' }, ...unbroken(`${one.text}.`)),
   );
 }
 

@@ -5,6 +5,7 @@ import type { ErrorSample, Failure, RunDocument, RunIncident } from '../../docum
 import { append, type Child, el } from '../../dom';
 import { clock, count, counted, significant } from '../../format';
 import { column, each } from '../../frame';
+import { unbroken } from '../../quantity';
 import { table } from '../../table';
 import { choose } from '../../brush';
 import { highlighted, linePoints, timeAxis } from '../timeline';
@@ -47,8 +48,9 @@ function incidentList(doc: RunDocument): HTMLElement {
       el(
         'span',
         { class: 'sentence' },
-        one.text,
-        one.beside.length > 0 && el('span', { class: 'note beside' }, one.beside.join('; ')),
+        ...unbroken(one.text),
+        one.beside.length > 0 &&
+          el('span', { class: 'note beside' }, ...unbroken(one.beside.join('; '))),
       ),
       zoomTo(doc, one, place),
     ),

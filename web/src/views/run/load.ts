@@ -15,7 +15,7 @@ export function throughput(doc: RunDocument): Child {
   const thinned =
     course.slot_s > 1
       ? `Each point is the mean of ${span(course.slot_s)}; bands show the minimum and maximum of a second.`
-      : undefined;
+      : 'Operations of all steps, a second.';
   return timeline(doc, {
     title: 'Throughput',
     note: thinned,

@@ -5,6 +5,7 @@ import type { MeasureCourse, RunDocument } from '../../document/run';
 import { type Child, el, save } from '../../dom';
 import { clock, duration, significant } from '../../format';
 import { csv, column, type Frame } from '../../frame';
+import { unbroken } from '../../quantity';
 import { onZoom, windowOf, within } from '../../zoom';
 import { measured, type Numbers, slots, timeAxis } from '../timeline';
 import { incidents } from './broken';
@@ -74,7 +75,7 @@ function draw(doc: RunDocument): void {
       const [p50, p99] = [cut(one.p50), cut(one.p99)];
       const most = Math.max(...known(rate), 0);
       const part = (words: string, picture: SVGElement) =>
-        el('div', { class: 'part' }, picture, el('p', { class: 'note' }, words));
+        el('div', { class: 'part' }, picture, el('p', { class: 'note' }, ...unbroken(words)));
       const rates = [{ style: 0, d: path(rate, x, { from: 0, to: most || 1 }) }];
       const times = [
         { style: 2, d: path(p50, x, y) },

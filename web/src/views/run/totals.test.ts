@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RunDocument } from '../../document/run';
-import { held, totals } from './totals';
+import { held, totals, worst } from './totals';
 
 function doc(change: Partial<RunDocument['totals']> = {}, verdict = 'passed'): RunDocument {
   const all: RunDocument['totals'] = {
@@ -32,17 +32,21 @@ function doc(change: Partial<RunDocument['totals']> = {}, verdict = 'passed'): R
 describe('the totals of a run', () => {
   const names = (all: { name: string }[]) => all.map(({ name }) => name);
 
-  test('are users, rates, errors and percentiles', () => {
+  test('are users, rates and errors, and percentiles of a step', () => {
     const all = totals(doc());
     expect(all.map(({ name, value, note }) => [name, value, note])).toEqual([
       ['Users', '990', 'started of 1,000 planned, peak 400'],
-      ['Offered', '210/s', 'operations of steps that were due'],
-      ['Begun', '200/s', 'those that began'],
-      ['Completed', '199/s', 'those that were answered'],
+      ['Offered', '210/s', 'operations due'],
+      ['Begun', '200/s', 'operations begun'],
+      ['Completed', '199/s', 'answered'],
       ['Failed', '0.250 %', '30 of 12,000 operations'],
-      ['p50', '2.00 ms', 'predict'],
-      ['p95', '8.00 ms', 'predict'],
-      ['p99', '31.0 ms', 'predict'],
+    ]);
+    const step = worst(doc());
+    expect(step?.name).toBe('predict');
+    expect(step?.tiles.map(({ name, value }) => [name, value])).toEqual([
+      ['p50', '2.00 ms'],
+      ['p95', '8.00 ms'],
+      ['p99', '31.0 ms'],
     ]);
     expect(all[4]?.tone).toBe('bad');
   });
@@ -60,7 +64,7 @@ describe('the totals of a run', () => {
 
   test('say what the drain added, and what failed and is no operation', () => {
     const notes = totals(doc({ drained: 40, own_failures: 1 })).map(({ note }) => note);
-    expect(notes[3]).toBe('those that were answered; 40 more in the drain');
+    expect(notes[3]).toBe('answered; 40 more in the drain');
     expect(notes[4]).toBe('30 of 12,000 operations and 1 step that failed of itself');
     const several = totals(doc({ own_failures: 12 })).map(({ note }) => note);
     expect(several[4]).toBe('30 of 12,000 operations and 12 steps that failed of themselves');
@@ -69,19 +73,22 @@ describe('the totals of a run', () => {
   test('are those of the step in focus, and say why', () => {
     const ofPay = { name: 'pay', p50_ns: 4e8, p95_ns: 9e8, p99_ns: 1e9, bound_above: null };
     const focus = { name: 'pay', reason: 'threshold', count: 200, errors: 30, totals: ofPay };
-    const all = totals({ ...doc(), focus } as RunDocument);
-    expect(all[4]?.note).toBe('30 of 12,000 operations; pay: 15 %');
-    expect(all.slice(-3).map(({ value, note }) => [value, note])).toEqual([
-      ['400 ms', 'pay, whose threshold failed'],
-      ['900 ms', 'pay, whose threshold failed'],
-      ['1.00 s', 'pay, whose threshold failed'],
-    ]);
+    const step = worst({ ...doc(), focus } as RunDocument);
+    expect(step?.name).toBe('pay, whose threshold failed; 15 % failed');
+    expect(step?.tiles.map(({ value }) => value)).toEqual(['400 ms', '900 ms', '1.00 s']);
+  });
+
+  test('say what failed of a step without response times', () => {
+    const focus = { name: 'pay', reason: 'errors', count: 200, errors: 200, totals: null };
+    const silent = { ...doc({ step: null }), focus } as RunDocument;
+    expect(worst(silent)).toBeNull();
+    expect(totals(silent)[4]?.note).toBe('30 of 12,000 operations; pay: 100 % failed');
   });
 
   test('say that a percentile is a lower bound', () => {
     const step = { name: 'a', p50_ns: 1e6, p95_ns: 2e6, p99_ns: 3e6, bound_above: 0.95 };
-    const shown = totals(doc({ step })).slice(-3);
-    expect(shown.map(({ value }) => value)).toEqual(['1.00 ms', '2.00 ms', '≥ 3.00 ms']);
+    const shown = worst(doc({ step }))?.tiles;
+    expect(shown?.map(({ value }) => value)).toEqual(['1.00 ms', '2.00 ms', '≥ 3.00 ms']);
   });
 
   test('leave out what the record lacks', () => {
@@ -89,6 +96,7 @@ describe('the totals of a run', () => {
     const lacking = doc(none, 'imported');
     lacking.users = { ...lacking.users, started: 0 };
     expect(names(totals(lacking))).toEqual(['Failed']);
+    expect(worst(lacking)).toBeNull();
   });
 });
 
@@ -102,6 +110,7 @@ test('a verdict says what it comes from', () => {
   expect(of('passed', [true, true])).toBe('2 of 2 thresholds hold');
   expect(of('failed', [true, false])).toBe('1 of 2 thresholds hold');
   expect(of('running', [true])).toBe('1 of 1 thresholds hold so far');
+  expect(of('running', [])).toBe('not judged yet');
   expect(of('measured', [])).toBe('no thresholds');
   // All thresholds hold, and it failed none the less.
   expect(of('failed', [true], 'steps-never-succeeded')).toBe('a step never succeeded');

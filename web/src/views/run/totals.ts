@@ -2,7 +2,7 @@
 
 import type { FocusReason, RunDocument, RunVerdict, Totals } from '../../document/run';
 import { count, duration, share, significant } from '../../format';
-import type { Tile } from '../../tiles';
+import type { Tile, TileGroup } from '../../tiles';
 
 /** Verdicts of a run in progress. */
 export const IN_PROGRESS: readonly RunVerdict[] = ['running', 'paused', 'stopping'];
@@ -11,6 +11,7 @@ export const IN_PROGRESS: readonly RunVerdict[] = ['running', 'paused', 'stoppin
 export function held(doc: Pick<RunDocument, 'thresholds' | 'verdict' | 'findings'>): string {
   const { thresholds: all, verdict } = doc;
   const holding = all.filter((one) => one.passed).length;
+  const isRunning = IN_PROGRESS.includes(verdict);
   const has = (code: string) => doc.findings.some((one) => one.code === code);
   if (verdict === 'failed' && holding === all.length) {
     if (has('run-aborted')) return 'a threshold ended the run';
@@ -20,13 +21,14 @@ export function held(doc: Pick<RunDocument, 'thresholds' | 'verdict' | 'findings
     if (has('target-stopped')) return 'the target stopped answering';
     if (has('target-saturated')) return 'the target fell behind';
   }
-  if (all.length === 0) return 'no thresholds';
-  return `${holding} of ${all.length} thresholds hold${IN_PROGRESS.includes(verdict) ? ' so far' : ''}`;
+  // Of a run that is followed by its record nothing is known of thresholds before its end.
+  if (all.length === 0) return isRunning ? 'not judged yet' : 'no thresholds';
+  return `${holding} of ${all.length} thresholds hold${isRunning ? ' so far' : ''}`;
 }
 
-/** The tiles of a run, without its verdict. */
+/** The tiles of a run, without its verdict and without those of a step. */
 export function totals(doc: RunDocument): Tile[] {
-  const { users, totals: all } = doc;
+  const { users, totals: all, focus } = doc;
   const isImported = doc.verdict === 'imported';
   return [
     ...(isImported && users.started === 0 ? [] : [usersTile(doc)]),
@@ -36,10 +38,9 @@ export function totals(doc: RunDocument): Tile[] {
       value: all.error_share === null ? '–' : share(all.error_share),
       note: `${count(all.errors)} of ${count(all.operations)} operations${ownFailures(all)}${
         all.unfinished > 0 ? `, ${count(all.unfinished)} unfinished` : ''
-      }${ofFocus(doc)}`,
+      }${focus && !worst(doc) ? ofFocus(doc, `${focus.name}: `) : ''}`,
       tone: all.errors > 0 ? 'bad' : 'plain',
     },
-    ...percentiles(doc),
   ];
 }
 
@@ -51,9 +52,9 @@ const REASONS: Record<FocusReason, string> = {
 };
 
 /** How much of the step in focus failed. */
-function ofFocus({ focus, totals: all }: RunDocument): string {
+function ofFocus({ focus, totals: all }: RunDocument, name = ''): string {
   if (!focus || focus.errors === 0 || focus.count === all.operations) return '';
-  return `; ${focus.name}: ${share(focus.errors / Math.max(1, focus.count))}`;
+  return `; ${name}${share(focus.errors / Math.max(1, focus.count))} failed`;
 }
 
 function usersTile({ users }: RunDocument): Tile {
@@ -95,27 +96,32 @@ function rates(all: Totals): Tile[] {
   const tile = (name: string, rate: number | null, note: string): Tile[] =>
     rate === null ? [] : [{ name, value: `${significant(rate)}/s`, note }];
   return [
-    ...tile('Offered', all.offered_per_s, 'operations of steps that were due'),
-    ...tile('Begun', all.begun_per_s, 'those that began'),
+    ...tile('Offered', all.offered_per_s, 'operations due'),
+    ...tile('Begun', all.begun_per_s, 'operations begun'),
     ...tile(
       'Completed',
       all.completed_per_s,
-      `those that were answered${all.drained > 0 ? `; ${count(all.drained)} more in the drain` : ''}`,
+      `answered${all.drained > 0 ? `; ${count(all.drained)} more in the drain` : ''}`,
     ),
   ];
 }
 
-function percentiles({ focus, totals: all }: RunDocument): Tile[] {
+/** The percentiles of the step that did worst. */
+export function worst(doc: RunDocument): TileGroup | null {
+  const { focus, totals: all } = doc;
   const step = focus?.totals ?? all.step;
-  if (!step) return [];
-  const why = focus?.totals ? REASONS[focus.reason] : '';
+  if (!step) return null;
+  const why = focus?.totals ? REASONS[focus.reason] + ofFocus(doc) : '';
   const tile = (name: string, of: number, ns: number): Tile => {
     const isBound = step.bound_above !== null && of > step.bound_above + 1e-12;
-    return { name, value: (isBound ? '≥ ' : '') + duration(ns), note: step.name + why };
+    return { name, value: (isBound ? '≥ ' : '') + duration(ns) };
   };
-  return [
-    tile('p50', 0.5, step.p50_ns),
-    tile('p95', 0.95, step.p95_ns),
-    tile('p99', 0.99, step.p99_ns),
-  ];
+  return {
+    name: step.name + why,
+    tiles: [
+      tile('p50', 0.5, step.p50_ns),
+      tile('p95', 0.95, step.p95_ns),
+      tile('p99', 0.99, step.p99_ns),
+    ],
+  };
 }
