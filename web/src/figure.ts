@@ -193,12 +193,15 @@ class Figure {
     if (!this.#data.open) return;
     const frame = this.#spec.frame();
     const all = rows(frame);
-    const head = frame.map((one) => el('th', { scope: 'col' }, one.name));
+    const isText = (one: Frame[number]) => one.values.some((cell) => typeof cell === 'string');
+    const head = frame.map((one) =>
+      el('th', { scope: 'col', class: isText(one) ? 'text' : '' }, one.name),
+    );
     const body = el('tbody');
     for (let row = 0; row < Math.min(all, ROWS_MAX); row += 1) {
       const cells = frame.map((one) => {
         const cell = one.values[row];
-        return el('td', { class: typeof cell === 'string' ? 'text' : '' }, shown(cell, one.unit));
+        return el('td', { class: isText(one) ? 'text' : '' }, shown(cell, one.unit));
       });
       append(body, el('tr', {}, ...cells));
     }

@@ -87,6 +87,7 @@ describe('figures', () => {
     expect(tick(1e6, 'ns')).toBe('1 ms');
     expect(tick(2_500_000, 'count')).toBe('2.5 M');
     expect(tick(0.25, 'share')).toBe('25 %');
+    expect(tick(-0.3, '')).toBe('−0.3');
     expect(tick(64 * 2 ** 20, 'B/s')).toBe('64 MiB/s');
   });
   test('evidence has the unit of its name', () => {

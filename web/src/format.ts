@@ -145,7 +145,7 @@ export function formatUnit(value: number, unit: Unit): string {
 
 /** The same on an axis, where round numbers need no decimals. */
 export function tick(value: number, unit: Unit): string {
-  const short = (x: number) => group(String(Number(x.toPrecision(3))));
+  const short = (x: number) => group(String(Number(x.toPrecision(3)))).replace('-', '−');
   if (unit.startsWith('±')) return sign(value) + tick(Math.abs(value), unit.slice(1));
   switch (unit) {
     case 'ns': {

@@ -41,7 +41,8 @@ export function table(spec: TableSpec): HTMLElement {
     body.replaceChildren(...shownOrder.flatMap((row) => drawRow(spec, row)));
   };
   const heads = frame.map((column) => {
-    const th = el('th', { scope: 'col', class: look(column) });
+    const isFirst = column === frame[0];
+    const th = el('th', { scope: 'col', class: look(column) || (isFirst ? 'text short' : '') });
     if (spec.sortable === false || column.picture) {
       append(th, column.name);
       return th;

@@ -131,12 +131,36 @@ export async function shot(page: Page, name: string, look: Look = {}): Promise<B
   return pieces;
 }
 
-/** What is wrong with the layout of a page: what is wider than the window, and labels of a chart that overlap. */
+/**
+ * What is wrong with the layout of a page: what is wider than the window, labels of a chart that overlap, heads of columns
+ * that stand apart from their cells, and figures side by side whose plots are not.
+ */
 export function layout(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const faults: string[] = [];
     const { scrollWidth, clientWidth } = document.documentElement;
     if (scrollWidth > clientWidth) faults.push(`${scrollWidth} pixels in ${clientWidth}`);
+    for (const table of document.querySelectorAll('table')) {
+      const cells = table.querySelector('tbody tr:not(.detail-row)')?.children ?? [];
+      for (const [n, head] of [...table.querySelectorAll('thead th')].entries()) {
+        const cell = cells[n];
+        if (!cell || cell.matches('.picture') || head.getBoundingClientRect().width === 0) continue;
+        const [above, below] = [head, cell].map((one) => getComputedStyle(one).textAlign);
+        if (above !== below)
+          faults.push(`“${head.textContent}” is ${above}, and its cells ${below}`);
+      }
+    }
+    for (const pair of document.querySelectorAll('.pair')) {
+      const plots = new Map<number, number>();
+      for (const figure of pair.querySelectorAll(':scope > .figure')) {
+        const [top, plot] = [figure, figure.querySelector('.plot')].map((one) =>
+          Math.round(one?.getBoundingClientRect().top ?? 0),
+        );
+        const beside = plots.get(top ?? 0) ?? plot ?? 0;
+        if (beside !== plot) faults.push(`${figure.id}: its plot is not beside the other one’s`);
+        plots.set(top ?? 0, beside);
+      }
+    }
     for (const figure of document.querySelectorAll('.figure')) {
       const texts = [...figure.querySelectorAll('.plot svg text')].filter((one) => one.textContent);
       const boxes = texts.map((one) => one.getBoundingClientRect());

@@ -13,7 +13,7 @@ export interface Axis {
   log?: boolean;
   /** The axis need not begin at zero. */
   free?: boolean;
-  /** Ticks at integers only. */
+  /** Ticks at integers only, as those of counts are. */
   whole?: boolean;
   min?: number | undefined;
   max?: number | undefined;
@@ -31,6 +31,8 @@ export const LABELS = 15;
 const NAME_WIDTH = 120;
 const ANGLED_WIDTH = 170;
 const ANGLE = 40;
+/** Pixels between two names. */
+const GAP = 8;
 
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
@@ -46,13 +48,18 @@ export function frame(x: Axis, y: Axis, theme: Theme, rows = 0): Option {
   };
 }
 
+/** Pixels that each name has along a horizontal axis. */
+function room(categories: string[], theme: Theme): number {
+  return (theme.width - GRID.left - GRID.right) / Math.max(1, categories.length);
+}
+
 /** Pixels that names need below the axis if they are drawn at an angle; 0 if they have room side by side. */
 function slope({ categories, ordered }: Axis, theme: Theme): number {
   if (!categories || ordered) return 0;
   const widest = Math.min(NAME_WIDTH, 7 * Math.max(0, ...categories.map((name) => name.length)));
-  const room = (theme.width - GRID.left - GRID.right) / Math.max(1, categories.length);
+  const each = room(categories, theme);
   // Of more names than lines of text fit, some are left out.
-  if (widest + 8 <= room || room < 16) return 0;
+  if (widest + GAP <= each || each < 16) return 0;
   const long = Math.min(ANGLED_WIDTH, 7 * Math.max(...categories.map((name) => name.length)));
   return Math.round(Math.sin((ANGLE * Math.PI) / 180) * long);
 }
@@ -84,7 +91,10 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
       axisLabel: {
         ...label,
         customValues: categories.map((_, place) => place),
-        width: NAME_WIDTH,
+        width:
+          isX && !spec.ordered
+            ? Math.max(NAME_WIDTH, Math.floor(room(categories, theme)) - GAP)
+            : NAME_WIDTH,
         ...(isX && slope(spec, theme) > 0 ? { rotate: ANGLE, width: ANGLED_WIDTH } : {}),
         overflow: 'truncate',
         formatter: (place: number) => categories[place] ?? '',
@@ -93,11 +103,12 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
   }
   const bytesStep = spec.unit.startsWith('B') ? binaryStep(spec.top ?? 0) : undefined;
   const step = isX && spec.unit === 's' ? timeStep(spec) : undefined;
+  const isWhole = spec.whole || spec.unit === 'count';
   const marks = spec.log ? logMarks(spec) : undefined;
   // The ends of an axis are not round numbers, and get no label.
   const isRound = (value: number) =>
     (!step || value % step === 0) &&
-    (!spec.whole || Number.isInteger(value)) &&
+    (!isWhole || Number.isInteger(value)) &&
     (!spec.log ||
       marks !== undefined ||
       Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-6);
@@ -105,7 +116,7 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
     ...common,
     type: spec.log ? 'log' : 'value',
     ...(step ? { interval: step } : {}),
-    ...(spec.whole ? { minInterval: 1 } : {}),
+    ...(isWhole ? { minInterval: 1 } : {}),
     ...(spec.free ? { scale: true } : {}),
     ...(bytesStep
       ? { interval: bytesStep, max: bytesStep * Math.ceil((spec.top ?? 0) / bytesStep) }

@@ -3,7 +3,7 @@
 import type { ModelDocument } from '../document/model';
 import { type Child, el } from '../dom';
 import { findings } from '../findings';
-import { count, significant, span } from '../format';
+import { count, span } from '../format';
 import { each } from '../frame';
 import { page } from '../shell';
 import { table } from '../table';
@@ -45,7 +45,7 @@ export function model(doc: ModelDocument): void {
         `${count(sessionCount)} sessions`,
         `${count(doc.users)} users`,
         span(doc.arrivals[0]?.span_s ?? 0),
-        `times in steps of ${significant(doc.log.step_s)} s`,
+        `times in steps of ${span(doc.log.step_s)}`,
       ],
     },
     [

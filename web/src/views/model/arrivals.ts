@@ -252,7 +252,7 @@ function picture(scale: Scale, n: number): HTMLElement {
   return figure({
     title: `In windows of ${count(window_s)} s`,
     id: `picture-${n}`,
-    height: 150,
+    height: 190,
     frame: () => [
       each(all, 'from', 's', (_, window) => window * window_s),
       column('users', 'count', all),
@@ -261,7 +261,7 @@ function picture(scale: Scale, n: number): HTMLElement {
       bars(
         {
           x: { unit: 's', name: 'time', min: 0, max: all.length * window_s },
-          y: { unit: '', name: 'users', min: 0 },
+          y: { unit: 'count', name: 'users', min: 0 },
           bars: all.map((users, window) => [window * window_s, (window + 1) * window_s, users]),
           unit: 'count',
         },

@@ -4,7 +4,7 @@ import { bars } from '../../chart/bars';
 import type { ModelDocument } from '../../document/model';
 import { type Child, el } from '../../dom';
 import { figure } from '../../figure';
-import { count, significant } from '../../format';
+import { count, span } from '../../format';
 import { each } from '../../frame';
 import { table } from '../../table';
 
@@ -21,7 +21,7 @@ export function sessions(doc: ModelDocument): Child[] {
       el(
         'p',
         {},
-        `The key of a user is ${doc.key}; a session ends after ${significant(gap.seconds)} s without a request, ${REASONS[gap.why]}.`,
+        `The key of a user is ${doc.key}; a session ends after ${span(gap.seconds)} without a request, ${REASONS[gap.why]}.`,
       ),
     gap && gapFigure(gap),
     gap &&
