@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../document/results';
 import type { TrendDocument, TrendFigure } from '../document/trend';
-import { changesOf, repeated } from './changes';
+import { changesOf, repeated, startLabels } from './changes';
 import { summary } from './kinds';
 
 const entry = (id: string, name: string, change: Partial<Entry> = {}) =>
@@ -18,6 +18,15 @@ describe('trends', () => {
       entry('0', 'log', { kind: 'model' }),
     ];
     expect([...repeated(entries)].map(([name, { id }]) => [name, id])).toEqual([['shop', '5']]);
+  });
+
+  test('have labels that tell runs apart', () => {
+    const labels = (...starts: string[]) => startLabels(starts.map((one) => Date.parse(`${one}Z`)));
+    const [first, second] = ['2026-11-30T20:57:39', '2026-11-30T20:57:58'];
+    expect(labels(first, second)).toEqual(['20:57:39', '20:57:58']);
+    expect(labels(first, '2026-11-30T21:00:00')).toEqual(['20:57', '21:00']);
+    expect(labels(first, second, '2026-12-01T01:00:00')[2]).toBe('12-01 01:00:00');
+    expect(labels('2026-11-28T20:00:00', first)).toEqual(['11-28', '11-30']);
   });
 
   test('say what changed, by how much, and with which run', () => {

@@ -34,3 +34,16 @@ export function changesOf(doc: TrendDocument, one: TrendFigure) {
     return [{ text, id: run.id, path: run.path, note: run.note }];
   });
 }
+
+const DAY_MS = 86_400_000;
+
+/** The starts of runs as labels: days; times if there are several runs a day; seconds if there are several a minute. */
+export function startLabels(started: number[]): string[] {
+  const span = (started.at(-1) ?? 0) - (started[0] ?? 0);
+  const texts = started.map((ms) => new Date(ms).toISOString());
+  const isDaily = span >= DAY_MS * Math.max(1, started.length - 2);
+  if (isDaily) return texts.map((text) => text.slice(5, 10));
+  const isOneDay = new Set(texts.map((text) => text.slice(0, 10))).size === 1;
+  const hasMinutes = new Set(texts.map((text) => text.slice(0, 16))).size === texts.length;
+  return texts.map((text) => text.slice(isOneDay ? 11 : 5, hasMinutes ? 16 : 19).replace('T', ' '));
+}

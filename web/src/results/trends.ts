@@ -7,7 +7,7 @@ import { el } from '../dom';
 import { figure } from '../figure';
 import { count, formatUnit } from '../format';
 import { column, each } from '../frame';
-import { changesOf, repeated } from './changes';
+import { changesOf, repeated, startLabels } from './changes';
 import { request } from './request';
 
 const select = el('select', { id: 'trend-of', onchange: () => void load(true) });
@@ -57,8 +57,9 @@ async function load(isAnother: boolean): Promise<void> {
 
 function draw(doc: TrendDocument): void {
   const left = [
-    doc.older > 0 && `${count(doc.older)} older ones are left out`,
-    doc.untrusted > 0 && `${count(doc.untrusted)} that cannot be trusted are left out`,
+    doc.older > 0 && `${count(doc.older)} older ${areLeftOut(doc.older)}`,
+    doc.untrusted > 0 &&
+      `${count(doc.untrusted)} that cannot be trusted ${areLeftOut(doc.untrusted)}`,
   ].filter(Boolean);
   status.textContent =
     `${count(doc.runs.length)} runs in the order of their start` +
@@ -83,6 +84,10 @@ function draw(doc: TrendDocument): void {
   figures.replaceChildren(...doc.figures.map((one) => drawFigure(doc, one)));
 }
 
+function areLeftOut(n: number): string {
+  return n === 1 ? 'is left out' : 'are left out';
+}
+
 /** What the vertical axis of a figure shows. */
 const AXES: Record<string, string> = {
   p50: 'response',
@@ -90,18 +95,6 @@ const AXES: Record<string, string> = {
   rate: 'operations per second',
   errors: 'failed operations',
 };
-
-const DAY_MS = 86_400_000;
-
-/** The starts of runs as labels: days, or times if there are several runs a day. */
-export function startLabels(started: number[]): string[] {
-  const span = (started.at(-1) ?? 0) - (started[0] ?? 0);
-  const isDaily = span >= DAY_MS * Math.max(1, started.length - 2);
-  return started.map((ms) => {
-    const text = new Date(ms).toISOString();
-    return isDaily ? text.slice(5, 10) : text.slice(5, 16).replace('T', ' ');
-  });
-}
 
 function drawFigure(doc: TrendDocument, one: TrendFigure): HTMLElement {
   const started = doc.runs.map(({ started_unix_ms: ms }) =>
