@@ -53,7 +53,12 @@ impl Format {
         let lines = || text.trim_start_matches('\u{feff}').lines();
         let has_key = |key: &str| {
             let mut lines = lines().take(LINES_MAX);
-            lines.any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
+            lines.any(|line| {
+                // Keys may be quoted.
+                let line = line.trim_start_matches(['"', '\'']);
+                let rest = line.strip_prefix(key).map(|rest| rest.trim_start_matches(['"', '\'']));
+                rest.is_some_and(|rest| rest.starts_with(':'))
+            })
         };
         let is_collection = |line: &str| {
             let kind = line.strip_prefix("type:").map(|kind| kind.trim().trim_matches(['"', '\'']));
@@ -112,6 +117,7 @@ mod tests {
             ("\nmeta {\n  name: x\n}\n", Some(Format::Bruno)),
             ("type: other\nname: x\n", None),
             ("swagger: \"2.0\"\ninfo: {}\n", Some(Format::Swagger)),
+            ("'openapi': '3.1.0'\n\"info\": {}\n", Some(Format::OpenApi)),
             ("# x\n\n$ TOKEN=1 curl -s http://a\n", Some(Format::Curl)),
             ("target: http://a\n", None),
             ("", None),

@@ -243,9 +243,12 @@ impl Importer<'_> {
         let one_end = groups::have_one_end(&loads);
         let arrivals = groups::arrivals(&loads, one_end);
         let first = self.first_values();
-        if let Some(at) = self.variables.unread() {
-            let message = "variables that no step reads are left out";
-            self.diagnostics.differs("unread", at, message);
+        let unread = self.variables.unread();
+        if let Some((_, at)) = unread.first() {
+            let names: Vec<&str> = unread.iter().map(|(name, _)| *name).collect();
+            let message =
+                format!("variables that no step reads are left out: {}", names.join(", "));
+            self.diagnostics.ignored(at.clone(), message);
         }
         let mut sessions = Map::new(0..0);
         for (group, (name, load)) in groups.into_iter().zip(&loads) {

@@ -8,6 +8,7 @@ mod parameters;
 mod samples;
 mod security;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use scenario::document::node::Node;
@@ -58,6 +59,7 @@ pub fn convert(source: Source<'_>, settings: &Settings) -> (Option<Conversion>, 
             diagnostics: &mut diagnostics,
             secrets: Secrets::default(),
             server: String::new(),
+            schemes: BTreeSet::new(),
         };
         importer.convert(source.name)
     });
@@ -100,6 +102,8 @@ struct Importer<'a, 't> {
     secrets: Secrets,
     /// Scheme, host, port and base path of the first server.
     server: String,
+    /// Names of the security schemes that requests use.
+    schemes: BTreeSet<String>,
 }
 
 impl<'a> Importer<'a, '_> {
@@ -117,6 +121,7 @@ impl<'a> Importer<'a, '_> {
         }
         let target = self.target();
         let sessions = self.sessions();
+        self.report_unused_schemes();
         if sessions.is_empty() {
             let message = "the description has no operation to send".to_owned();
             let hint = "operations other than GET, HEAD and OPTIONS need --all-methods";

@@ -54,6 +54,15 @@ struct Inherited<'n> {
     auth: Option<&'n Node>,
     before: Vec<Script>,
     after: Vec<Script>,
+    /// Settings of how requests are sent, those of outer levels first.
+    behaviours: Vec<&'n Node>,
+}
+
+impl Inherited<'_> {
+    /// A setting of how requests are sent.
+    fn behaviour(&self, key: &str) -> Option<&str> {
+        self.behaviours.iter().rev().find_map(|own| own.get(key)).and_then(Node::text)
+    }
 }
 
 /// Makes a scenario of a collection. There is one exactly where no diagnostic is an error.
@@ -63,6 +72,7 @@ pub fn convert(
 ) -> (Option<Conversion>, Vec<Diagnostic>) {
     let mut importer =
         Importer::new(Diagnostics::new(source.text, settings.leniency), settings.files);
+    importer.prunes = true;
     let converted = importer.convert(source, settings.environment);
     importer.finish(converted)
 }
@@ -92,6 +102,8 @@ struct Importer<'a> {
     requests_count: usize,
     /// Places of scripts that were reported as comments.
     commented: Vec<usize>,
+    /// Some methods send no body.
+    prunes: bool,
 }
 
 impl<'a> Importer<'a> {
@@ -104,6 +116,7 @@ impl<'a> Importer<'a> {
             target: None,
             requests_count: 0,
             commented: Vec::new(),
+            prunes: false,
         }
     }
 
@@ -139,7 +152,7 @@ impl Importer<'_> {
         }
         if let Some(environment) = environment {
             match json::parse(environment, &[]) {
-                Ok(node) => self.variables.declare(items(&node, "values")),
+                Ok(node) => self.variables.declare(items(&node, "values"), true),
                 Err(error) => {
                     let message = format!("the environment is not JSON: {error}");
                     self.diagnostics.error("bad-environment", 0..0, message);
@@ -151,8 +164,9 @@ impl Importer<'_> {
     }
 
     fn collection(&mut self, file: &str, whose: &str, collection: &Node) -> Option<Conversion> {
-        self.variables.declare(items(collection, "variable"));
+        self.variables.declare(items(collection, "variable"), false);
         self.find_set_variables(collection);
+        self.behaviours(collection, None);
         let inherited = inherit(&Inherited::default(), collection);
         let mut steps = Vec::new();
         self.items(collection, &inherited, &mut steps);
@@ -163,6 +177,13 @@ impl Importer<'_> {
         };
         if let Some(set) = self.variables.initial(&mut self.secrets) {
             steps.insert(0, set);
+        }
+        let unread = self.variables.unread();
+        if let Some((_, at)) = unread.first() {
+            let names: Vec<&str> = unread.iter().map(|(name, _)| name.as_str()).collect();
+            let message =
+                format!("variables that no request reads are left out: {}", names.join(", "));
+            self.diagnostics.ignored(at.clone(), message);
         }
         let name = text(collection, "info/name");
         let name = if name.is_empty() { file_name(file) } else { name };
@@ -201,12 +222,15 @@ impl Importer<'_> {
                 self.request(item, &inherited, steps);
                 continue;
             }
-            self.variables.declare(items(item, "variable"));
+            self.variables.declare(items(item, "variable"), false);
             let mut inner = Vec::new();
             self.items(item, &inherited, &mut inner);
             if inner.is_empty() {
+                let message = format!("the folder `{}` has no requests", text(item, "name"));
+                self.diagnostics.ignored(json::place(item, "name"), message);
                 continue;
             }
+            self.behaviours(item, None);
             let name: String = text(item, "name").chars().filter(|c| !c.is_control()).collect();
             let name = format!("{} (folder)", literal(name.trim()));
             let at = json::place(item, "name");
@@ -225,6 +249,7 @@ fn inherit<'n>(around: &Inherited<'n>, node: &'n Node) -> Inherited<'n> {
     }
     inherited.before.extend(scripts_of(node, "prerequest"));
     inherited.after.extend(scripts_of(node, "test"));
+    inherited.behaviours.extend(node.get("protocolProfileBehavior"));
     inherited
 }
 

@@ -125,8 +125,14 @@ impl<'d, 'i: 'd> Importer<'_> {
                 || matches!(kind(node), "TestAction" | "IncludeController" | "ModuleController")
         };
         if is_controller && !below.is_some_and(|tree| tree.descendants().any(is_sampler)) {
-            let message = "controllers without samplers send nothing";
-            self.diagnostics.differs("no-samplers", at, message);
+            let elements = |tree: Node<'d, 'i>| children(tree).map(|(node, _)| label(node));
+            let below: Vec<String> = below.into_iter().flat_map(elements).collect();
+            let what = match below.is_empty() {
+                true => String::new(),
+                false => format!(", and what it holds is left out: {}", below.join(", ")),
+            };
+            let message = format!("`{}` has no sampler: it sends nothing{what}", label(node));
+            self.diagnostics.ignored(at, message);
         }
         self.other_element(node, below, scope, rounds, steps);
     }

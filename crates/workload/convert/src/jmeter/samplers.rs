@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use roxmltree::Node;
+use scenario::is_token_byte;
 
 use super::Importer;
 use super::functions::Form;
@@ -364,6 +365,18 @@ impl<'d, 'i: 'd> Importer<'_> {
                 if headers.get_mut(&name).is_none() {
                     headers.put(&name, Item::Text(value));
                 }
+            }
+            let is_sound = |text: &str| !text.is_empty() && text.bytes().all(is_token_byte);
+            let cookies = scope.cookies.iter().filter(|cookie| is_sound(&cookie.name));
+            let cookies = cookies.filter(|cookie| !cookie.value.contains(char::is_control));
+            let cookies: Vec<String> = cookies
+                .map(|cookie| {
+                    let value = self.secrets.cookie(&cookie.name, &cookie.value, &at);
+                    format!("{}={value}", cookie.name)
+                })
+                .collect();
+            if !cookies.is_empty() && headers.get_mut("cookie").is_none() {
+                headers.put("cookie", Item::Text(cookies.join("; ")));
             }
             if !headers.entries.is_empty() {
                 step.put("headers", Item::Map(headers));

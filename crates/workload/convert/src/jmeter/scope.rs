@@ -142,7 +142,15 @@ impl<'d, 'i: 'd> Importer<'_> {
             path: own("HTTPSampler.path", &around.path),
             timeout_ms: own("HTTPSampler.response_timeout", &around.timeout_ms),
         };
-        scope.arguments.extend(super::properties::arguments(node, "HTTPsampler.Arguments"));
+        let arguments = super::properties::arguments(node, "HTTPsampler.Arguments");
+        let names = ["protocol", "domain", "port", "path", "response_timeout"];
+        let is_empty = |name| text(node, &format!("HTTPSampler.{name}")).trim().is_empty();
+        if arguments.is_empty() && names.into_iter().all(is_empty) {
+            let message =
+                format!("the defaults `{}` are empty: they change no request", label(node));
+            self.diagnostics.ignored(opening(node), message);
+        }
+        scope.arguments.extend(arguments);
         self.embedded(node);
     }
 

@@ -59,10 +59,13 @@ impl Variables {
         }
     }
 
-    /// Where the first variable is declared that nothing reads.
-    pub(super) fn unread(&self) -> Option<Range<usize>> {
+    /// Variables that nothing reads, and where they are declared.
+    pub(super) fn unread(&self) -> Vec<(&str, Range<usize>)> {
         let unread = self.declared.iter().filter(|(name, _)| !self.read.contains(*name));
-        unread.map(|(_, declared)| declared.at.clone()).min_by_key(|at| at.start)
+        let mut unread: Vec<(&str, Range<usize>)> =
+            unread.map(|(name, declared)| (name.as_str(), declared.at.clone())).collect();
+        unread.sort_by_key(|(_, at)| at.start);
+        unread
     }
 
     /// Notes a variable that an element sets.

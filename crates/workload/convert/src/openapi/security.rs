@@ -32,6 +32,7 @@ impl Importer<'_, '_> {
             let scheme = schemes.and_then(|schemes| schemes.get(&entry.key));
             match scheme.and_then(|scheme| self.follow(scheme)) {
                 Some(scheme) => {
+                    self.schemes.insert(entry.key.clone());
                     let at = schemes.map_or(at, |schemes| key_place(schemes, &entry.key));
                     self.scheme(&entry.key, scheme, &at, &mut found);
                 }
@@ -42,6 +43,19 @@ impl Importer<'_, '_> {
             }
         }
         found
+    }
+
+    /// Names the schemes that no request uses: those of further alternatives, and of what is not sent.
+    pub(super) fn report_unused_schemes(&mut self) {
+        let schemes = find(self.root, "components/securitySchemes").and_then(Node::mapping);
+        let schemes = schemes.unwrap_or_default().iter();
+        let unused: Vec<_> = schemes.filter(|own| !self.schemes.contains(&own.key)).collect();
+        if let Some(first) = unused.first() {
+            let names: Vec<&str> = unused.iter().map(|own| own.key.as_str()).collect();
+            let message =
+                format!("security schemes that no request uses are left out: {}", names.join(", "));
+            self.diagnostics.ignored(first.key_place.span.clone(), message);
+        }
     }
 
     fn scheme(&mut self, name: &str, scheme: &Node, at: &Range<usize>, found: &mut Credentials) {

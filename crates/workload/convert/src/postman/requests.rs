@@ -21,6 +21,11 @@ const LANGUAGES: &[(&str, &str)] = &[
     ("text", "text/plain"),
 ];
 
+/// Methods with which Postman sends no body, unless `disableBodyPruning` says so.
+const PRUNED: [&str; 5] = ["GET", "COPY", "HEAD", "PURGE", "UNLOCK"];
+/// Most redirects that a step follows.
+const REDIRECTS_MAX: u32 = 50;
+
 impl Importer<'_> {
     /// A request, with what its scripts do before it.
     pub(super) fn request(&mut self, item: &Node, inherited: &Inherited<'_>, steps: &mut Vec<Map>) {
@@ -50,7 +55,20 @@ impl Importer<'_> {
             method => method,
         };
         let mut headers = self.headers(node);
-        let body = self.body(node, &mut headers);
+        let is_pruned = self.prunes
+            && PRUNED.contains(&method)
+            && inherited.behaviour("disableBodyPruning") != Some("true");
+        let body = match is_pruned {
+            true => {
+                if has_body(node) {
+                    let message = format!("Postman sends no body with {method}");
+                    let hint = "`disableBodyPruning` of the request would keep it";
+                    self.diagnostics.ignored(json::place(node, "body"), message).hint(hint);
+                }
+                Body::None
+            }
+            false => self.body(node, &mut headers),
+        };
         let mut address = self.address(node, &at);
         let has_authorization =
             headers.iter().any(|header| header.name.eq_ignore_ascii_case("authorization"));
@@ -66,8 +84,13 @@ impl Importer<'_> {
             }
             Some(Auth::Key(..)) | None => {}
         }
-        if text(item, "protocolProfileBehavior/followRedirects") == "false" {
-            more.push(("redirects".to_owned(), Item::Bare("0".to_owned())));
+        self.behaviours(item, Some((method, has_body(node))));
+        let redirects = match inherited.behaviour("followRedirects") {
+            Some("false") => Some(0),
+            _ => inherited.behaviour("maxRedirects").and_then(|most| most.parse().ok()),
+        };
+        if let Some(redirects) = redirects.filter(|most| *most <= REDIRECTS_MAX) {
+            more.push(("redirects".to_owned(), Item::Bare(redirects.to_string())));
         }
         let after = self.after(&inherited.after, &mut comments);
         more.extend(after.keys());
@@ -131,7 +154,12 @@ impl Importer<'_> {
             if text(variable, "value").is_empty() {
                 continue;
             }
-            let name = format!("/:{}", text(variable, "key"));
+            // Version 2.0 calls it `id`.
+            let key = match text(variable, "key") {
+                "" => text(variable, "id"),
+                key => key,
+            };
+            let name = format!("/:{key}");
             let value = format!("/{}", text(variable, "value"));
             for end in ["/", "?", "#"] {
                 written = written.replace(&format!("{name}{end}"), &format!("{value}{end}"));
@@ -145,7 +173,18 @@ impl Importer<'_> {
             let begin = request::scheme_length(&written);
             written[begin..].find(['/', '?']).map_or(written.len(), |end| begin + end)
         };
-        let host = self.variables.filled(&written[..end]);
+        // Values may make up the name of another variable.
+        let host = self.variables.filled(&self.variables.filled(&written[..end]));
+        let has_braces =
+            |part: &Part| matches!(part, Part::Text(text) if text.contains(['{', '}']));
+        if parts(&host).iter().any(has_braces) {
+            let message = format!("the host `{host}` is not known: a variable makes its name");
+            self.diagnostics.lost(at.clone(), message);
+            let target = self.secrets.given("TARGET");
+            self.secrets.begins_url("TARGET");
+            let path = self.path(&written[end..], at);
+            return Address::parse(&format!("${{{target}}}{path}"), "http");
+        }
         if let Some(Part::Name(name)) = parts(&host).into_iter().next() {
             let mut before = self.variable(name, at);
             if let Some(name) = before.strip_prefix("env('").and_then(|n| n.strip_suffix("')")) {
@@ -177,6 +216,42 @@ impl Importer<'_> {
     fn path(&mut self, text: &str, at: &Range<usize>) -> String {
         let path = self.template(text, at);
         mapped(&path, str::to_owned, |expr| format!("raw({expr})"))
+    }
+
+    /// Reports settings of how requests are sent, unless they are carried over. `request`: its method and whether it has a
+    /// body; `None`: they are those of a folder, and inherited.
+    pub(super) fn behaviours(&mut self, node: &Node, request: Option<(&str, bool)>) {
+        let Some(entries) = node.get("protocolProfileBehavior").and_then(Node::mapping) else {
+            return;
+        };
+        for entry in entries {
+            let (key, value) = (entry.key.as_str(), entry.value.text().unwrap_or_default());
+            let at = entry.value.place.span.clone();
+            let is_default = value == if key == "followRedirects" { "true" } else { "false" };
+            let is_kept = match key {
+                "followRedirects" => !is_default,
+                "maxRedirects" => value.parse().is_ok_and(|most: u32| most <= REDIRECTS_MAX),
+                "disableBodyPruning" => {
+                    !is_default
+                        && request
+                            .is_none_or(|(method, has_body)| has_body && PRUNED.contains(&method))
+                }
+                _ => false,
+            };
+            if is_kept {
+                continue;
+            }
+            let sends_nothing = matches!(
+                key,
+                "disableBodyPruning" | "disabledSystemHeaders" | "removeRefererHeaderOnRedirect"
+            );
+            if is_default || sends_nothing {
+                let message = format!("`{key}` changes nothing of what is sent here");
+                self.diagnostics.ignored(at, message);
+            } else {
+                self.diagnostics.lost(at, format!("`{key}` of these requests is not carried over"));
+            }
+        }
     }
 
     fn headers(&mut self, node: &Node) -> Vec<Header> {
@@ -311,6 +386,16 @@ impl Importer<'_> {
 fn enabled<'n>(body: &'n Node, key: &str) -> Vec<&'n Node> {
     let fields = items(body, key).iter().filter(|field| text(field, "disabled") != "true");
     fields.filter(|field| !text(field, "key").is_empty()).collect()
+}
+
+/// Whether a request has a body that is more than its mode.
+fn has_body(node: &Node) -> bool {
+    let Some(body) = node.get("body") else { return false };
+    let Some(content) = body.get(text(body, "mode")) else { return false };
+    match content.sequence() {
+        Some(fields) => fields.iter().any(|field| text(field, "disabled") != "true"),
+        None => content.mapping().is_some() || content.text().is_some_and(|text| !text.is_empty()),
+    }
 }
 
 /// A URL as text: what it is made of, as Postman sends it; `raw` where there is no host.

@@ -229,6 +229,7 @@ impl Importer<'_> {
             let mut aliases = Aliases::default();
             // Names that lines give, for those which stay as they are.
             let mut given: Vec<String> = Vec::new();
+            let mut is_idle = true;
             for statement in statements(&script.text) {
                 let known = aliases.count();
                 if !self.statement(&statement, &mut aliases, script, &mut after) {
@@ -236,9 +237,17 @@ impl Importer<'_> {
                         self.comment(&statement, script, comments);
                     }
                     self.comment(&statement, script, comments);
+                    is_idle = false;
                 } else if aliases.count() > known {
                     given.push(statement);
+                } else {
+                    is_idle = false;
                 }
+            }
+            if is_idle && !self.commented.contains(&script.at.start) {
+                self.commented.push(script.at.start);
+                let message = "this script changes nothing".to_owned();
+                self.diagnostics.ignored(script.at.clone(), message);
             }
         }
         after

@@ -1,6 +1,8 @@
 //! Variables of Postman: `{{name}}` and `{{$dynamic}}`.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 use scenario::document::node::Node;
 
@@ -56,6 +58,8 @@ const DYNAMIC: &[(&str, &str)] = &[
 struct Declared {
     value: String,
     is_secret: bool,
+    /// Where the collection declares it; `None`: an environment does.
+    at: Option<Range<usize>>,
 }
 
 /// The variables of a collection and its environment.
@@ -67,6 +71,10 @@ pub(super) struct Variables {
     names: Names,
     /// Names in the scenario of parameters and of users' variables, with the original ones.
     used: BTreeMap<String, String>,
+    /// Those whose values are read.
+    read: RefCell<BTreeSet<String>>,
+    /// Values that another declaration of the name hides.
+    hidden: Vec<(String, Range<usize>)>,
 }
 
 /// A part of a text.
@@ -79,13 +87,20 @@ pub(crate) enum Part<'t> {
 pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let Some((name, tail)) = after.split_once("}}") else { break };
-        if !before.is_empty() {
-            parts.push(Part::Text(before));
+    let mut from = 0;
+    while let Some(end) = rest[from..].find("}}").map(|at| from + at) {
+        // A name has no braces: of `{{a{{b}}}}` Postman sees the inner variable.
+        let begin = rest[from..end].rfind("{{").map(|at| from + at);
+        let Some(begin) = begin.filter(|&begin| !rest[begin + 2..end].contains(['{', '}'])) else {
+            from = end + 1;
+            continue;
+        };
+        if begin > 0 {
+            parts.push(Part::Text(&rest[..begin]));
         }
-        parts.push(Part::Name(name.trim()));
-        rest = tail;
+        parts.push(Part::Name(rest[begin + 2..end].trim()));
+        rest = &rest[end + 2..];
+        from = 0;
     }
     if !rest.is_empty() {
         parts.push(Part::Text(rest));
@@ -95,8 +110,9 @@ pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
 
 impl Variables {
     /// Declares variables; those that were declared before stay, since environments come before collections.
-    pub(super) fn declare(&mut self, list: &[Node]) {
-        for node in list {
+    /// Of one list the last declaration of a name counts.
+    pub(super) fn declare(&mut self, list: &[Node], is_environment: bool) {
+        for node in list.iter().rev() {
             let name = match text(node, "key") {
                 "" => text(node, "id"),
                 key => key,
@@ -105,12 +121,27 @@ impl Variables {
             if name.is_empty() || is_off || text(node, "value").is_empty() {
                 continue;
             }
-            let declared = Declared {
-                value: text(node, "value").to_owned(),
-                is_secret: text(node, "type") == "secret",
-            };
-            self.declared.entry(name.to_owned()).or_insert(declared);
+            let at = (!is_environment).then(|| node.place.span.clone());
+            if self.declared.contains_key(name) {
+                self.hidden.extend(at.map(|at| (name.to_owned(), at)));
+                continue;
+            }
+            let value = text(node, "value").to_owned();
+            let is_secret = text(node, "type") == "secret";
+            self.declared.insert(name.to_owned(), Declared { value, is_secret, at });
         }
+    }
+
+    /// The collection's variables whose values nothing reads, with their places.
+    pub(super) fn unread(&self) -> Vec<(String, Range<usize>)> {
+        let read = self.read.borrow();
+        let is_used =
+            |name: &String| read.contains(name) || self.used.values().any(|used| used == name);
+        let unread = self.declared.iter().filter(|(name, _)| !is_used(name));
+        let unread = unread.filter_map(|(name, own)| Some((name.clone(), own.at.clone()?)));
+        let mut unread: Vec<_> = unread.chain(self.hidden.iter().cloned()).collect();
+        unread.sort_by_key(|(_, at)| at.start);
+        unread
     }
 
     pub(super) fn set_by_script(&mut self, name: &str) {
@@ -143,6 +174,7 @@ impl Variables {
         }
         match self.declared.get(name).cloned() {
             Some(declared) if declared.is_secret || secrets.is_secret(name) => {
+                self.read.borrow_mut().insert(name.to_owned());
                 Expression::Known(secrets.expression(name, &declared.value, &(0..0)))
             }
             Some(_) => Expression::Known(self.variable(name)),
@@ -164,6 +196,7 @@ impl Variables {
                     let declared = self.declared.get(name).filter(|_| !self.set.contains(name));
                     match declared {
                         Some(declared) if depth < DEPTH_MAX && out.len() < TEXT_BYTES_MAX => {
+                            self.read.borrow_mut().insert(name.to_owned());
                             out.push_str(&self.filled_within(&declared.value, depth + 1));
                         }
                         _ => out.push_str(&format!("{{{{{name}}}}}")),
@@ -227,12 +260,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_of_variables_have_no_braces() {
+        for (written, expected) in [
+            ("a{{b}}c", "a<b>c"),
+            ("{{ b }}{{c}}", "<b><c>"),
+            ("{{a{{b}}}}", "{{a<b>}}"),
+            ("{{{a}}}", "{<a>}"),
+            ("{{a}b}}{{c}}", "{{a}b}}<c>"),
+            ("}}{{a", "}}{{a"),
+            ("{\"a\":{\"b\":{{c}}}}", "{\"a\":{\"b\":<c>}}"),
+        ] {
+            let shown = |part| match part {
+                Part::Text(text) => text.to_owned(),
+                Part::Name(name) => format!("<{name}>"),
+            };
+            let found: String = parts(written).into_iter().map(shown).collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
     fn variables_are_parameters_secrets_or_of_the_environment() {
         let mut variables = Variables::default();
         let list = r#"[{"key":"base","value":"http://{{host}}"},{"key":"host","value":"a.test"},
             {"key":"token","value":"t1"},{"key":"id","value":"7"},{"key":"off","value":"x","disabled":true}]"#;
         let list = crate::json::parse(list, &[]).unwrap();
-        variables.declare(list.sequence().unwrap());
+        variables.declare(list.sequence().unwrap(), false);
         variables.set_by_script("id");
         let mut secrets = Secrets::default();
         let mut expression = |name: &str| match variables.expression(name, &mut secrets) {

@@ -206,6 +206,81 @@ fn what_is_no_collection_is_reported() {
     }
 }
 
+fn collection_of(items: &str, more: &str) -> String {
+    format!(r#"{{"info": {{"name": "x"}}, "item": [{items}]{more}}}"#)
+}
+
+#[test]
+fn bodies_are_sent_as_postman_sends_them() {
+    let get = |more: &str| {
+        let body = r#""body": {"mode": "raw", "raw": "hello"}"#;
+        let request = format!(r#"{{"method": "GET", "url": "http://a.test/", {body}}}"#);
+        collection_of(&format!(r#"{{"name": "a", "request": {request}{more}}}"#), "")
+    };
+    let (converted, said) = convert(&get(""), None, Leniency::Strict);
+    assert!(!converted.unwrap().contains("hello") && said.contains("no body with GET"), "{said}");
+    let kept = get(r#", "protocolProfileBehavior": {"disableBodyPruning": true}"#);
+    let (converted, said) = convert(&kept, None, Leniency::Strict);
+    assert!(converted.unwrap().contains("body: hello") && said.is_empty(), "{said}");
+}
+
+#[test]
+fn settings_of_requests_are_inherited_or_named() {
+    let request = r#"{"name": "a", "request": {"method": "GET", "url": "http://a.test/"}"#;
+    let own = r#", "protocolProfileBehavior": {"followRedirects": true, "maxRedirects": 3}}"#;
+    let items = format!(
+        r#"{{"name": "f", "item": [{request}}}, {request}{own}], "protocolProfileBehavior": {{"followRedirects": false}}}}"#
+    );
+    let (converted, said) = convert(&collection_of(&items, ""), None, Leniency::Strict);
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    assert!(
+        converted.contains("redirects: 0\n") && converted.contains("redirects: 3\n"),
+        "{converted}"
+    );
+    assert!(said.contains("`followRedirects` changes nothing"), "{said}");
+    let keeps = r#", "protocolProfileBehavior": {"disableCookies": true}"#;
+    let items = format!("{request}}}");
+    let (converted, said) = convert(&collection_of(&items, keeps), None, Leniency::Strict);
+    assert!(converted.is_none() && said.contains("`disableCookies` of these requests"), "{said}");
+}
+
+#[test]
+fn what_no_request_needs_is_named() {
+    let script = r#""event": [{"listen": "test", "script": {"exec": "var json = JSON.parse(responseBody);"}}]"#;
+    let url = r#"{"raw": "http://a.test/:code?a={{a}}", "host": ["http://a.test"], "path": [":code"],
+        "query": [{"key": "a", "value": "{{a}}"}], "variable": [{"id": "code", "value": "201"}]}"#;
+    let items = format!(
+        r#"{{"name": "Empty", "item": []}}, {{"name": "a", {script}, "request": {{"method": "GET", "url": {url}}}}}"#
+    );
+    let variables = r#", "variable": [{"key": "a", "value": "1"}, {"key": "b", "value": "2"}, {"key": "a", "value": "3"}]"#;
+    let (converted, said) = convert(&collection_of(&items, variables), None, Leniency::Strict);
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    // Version 2.0 of the format has `id`; the last variable of a name counts.
+    assert!(
+        converted.contains("/201?a=${raw(a)}") && converted.contains("a: \"3\""),
+        "{converted}"
+    );
+    for part in ["folder `Empty` has no requests", "left out: a, b", "this script changes nothing"]
+    {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+}
+
+#[test]
+fn hosts_whose_variables_are_named_by_variables_are_known_or_named() {
+    let request =
+        r#"{"name": "a", "request": {"method": "GET", "url": "http://{{host.{{one}}}}/x"}}"#;
+    let variable = |name: &str, value: &str| format!(r#"{{"key": "{name}", "value": "{value}"}}"#);
+    let one = variable("one", "1");
+    let both = format!(r#", "variable": [{one}, {}]"#, variable("host.1", "a.test"));
+    let (converted, said) = convert(&collection_of(request, &both), None, Leniency::Strict);
+    assert!(converted.is_some_and(|text| text.contains("target: \"http://a.test\"")), "{said}");
+    let (converted, said) = convert(&collection_of(request, ""), None, Leniency::Strict);
+    assert!(converted.is_none() && said.contains("a variable makes its name"), "{said}");
+    let (converted, said) = convert(&collection_of(request, ""), None, Leniency::Lenient);
+    assert!(converted.is_some_and(|text| text.contains("env('TARGET')")), "{said}");
+}
+
 /// A collection that is changed anywhere.
 pub(crate) fn assert_sound(text: &str) {
     for leniency in [Leniency::Strict, Leniency::Lenient] {

@@ -160,6 +160,14 @@ fn what_cannot_be_read_is_reported() {
     }
 }
 
+#[test]
+fn security_schemes_that_no_request_uses_are_named() {
+    let (_, said) = convert(PETS, openapi::By::Tag, false);
+    assert!(said.contains("no request uses are left out: login, token"), "{said}");
+    let (_, said) = convert(PETS, openapi::By::Tag, true);
+    assert!(!said.contains("no request uses are left out"), "{said}");
+}
+
 /// A description that is changed anywhere.
 pub(crate) fn assert_sound(text: &str) {
     for leniency in [Leniency::Strict, Leniency::Lenient] {

@@ -567,6 +567,34 @@ fn handshakes_write_their_own_headers() {
 }
 
 #[test]
+fn handshakes_have_the_cookies_of_the_plan() {
+    let cookie = format!(
+        "<CookieManager testname=\"c\"><collectionProp name=\"CookieManager.cookies\">\
+         <elementProp name=\"a\" elementType=\"Cookie\">{}</elementProp><elementProp name=\"b\" elementType=\"Cookie\">{}\
+         </elementProp></collectionProp></CookieManager><hashTree/>",
+        prop("Cookie.value", "1"),
+        prop("Cookie.value", "${size}")
+    );
+    let open = "eu.luminis.jmeter.wssampler.OpenWebSocketSampler";
+    let inner =
+        format!("{cookie}<{open} testname=\"o\">{}</{open}><hashTree/>", prop("server", "ws.test"));
+    let (converted, said) = convert(&plan("", THREADS, &inner), Leniency::Strict);
+    let converted = converted.unwrap_or_else(|| panic!("{said}"));
+    assert!(converted.contains("cookie: \"a=1; b=${size}\""), "{converted}");
+}
+
+#[test]
+fn what_no_request_needs_is_named() {
+    let empty = "<IfController testname=\"If\"/><hashTree><DurationAssertion testname=\"Time\"/><hashTree/></hashTree>\
+                 <ConfigTestElement guiclass=\"HttpDefaultsGui\" testname=\"None\"/><hashTree/>";
+    let inner = format!("{empty}{}", sampler("a", "GET", "/", "", ""));
+    let (_, said) = convert(&plan("", THREADS, &inner), Leniency::Lenient);
+    for part in ["`If` has no sampler", "left out: Time", "`None` are empty", "left out: size"] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+}
+
+#[test]
 fn what_is_not_carried_over_is_named_with_its_line() {
     let request = sampler("a", "GET", "/${__groovy(x.y())}/${gone}", "", "");
     let (converted, said) = convert(&plan("", THREADS, &request), Leniency::Strict);
@@ -606,7 +634,7 @@ fn what_is_not_carried_over_is_named_with_its_line() {
         let (converted, said) = convert(&text, Leniency::Strict);
         assert!(converted.is_none() && said.contains(expected), "{inner}\n{said}");
         assert!(said.contains("shop.jmx:19:"), "{said}");
-        let is_empty = said.contains("controllers without samplers");
+        let is_empty = said.contains("has no sampler");
         assert!(!is_empty || inner.contains("<If"), "{said}");
         let (converted, said) = convert(&text, Leniency::Lenient);
         assert!(converted.is_some() && said.contains("left out"), "{inner}\n{said}");
