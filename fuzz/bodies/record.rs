@@ -1,7 +1,7 @@
 //! Fuzzing the files of run directories, and samples of other tools.
 
 use record::Run;
-use record::samples::{Format, ReadOptions, Unit, parse, read_results};
+use record::samples::{Format, Measurements, ReadOptions, Unit, is_results, parse, read_results};
 
 /// A sound `run.json`, which every run directory must have.
 pub(crate) const RUN: &[u8] = include_bytes!("run.json");
@@ -47,8 +47,7 @@ pub(crate) fn run_files(data: &[u8]) {
     let _ = run.requests(|_| {});
 }
 
-/// Samples: a number a line, or columns, of which the first byte says which; and results of other tools, by what they
-/// look like.
+/// Samples: a number a line, or columns, of which the first byte says which.
 pub(crate) fn samples(data: &[u8]) {
     let Some((&first, text)) = data.split_first() else {
         return;
@@ -65,5 +64,29 @@ pub(crate) fn samples(data: &[u8]) {
         success: (first & 16 != 0).then(|| "s".to_owned()),
     };
     let _ = parse(text, &format);
-    let _ = read_results(data, &ReadOptions::default());
+}
+
+/// Results of other tools, by what they look like.
+pub(crate) fn results(data: &[u8]) {
+    is_results(data);
+    let one_name = ReadOptions { measure: Some("all".to_owned()), unit: Some(Unit::Ms) };
+    for options in [ReadOptions::default(), one_name] {
+        let Ok(results) = read_results(data, &options) else {
+            continue;
+        };
+        match &results.measured {
+            Measurements::Operations(all) => {
+                assert!(!all.is_empty(), "results without operations");
+                for one in all {
+                    let measure = usize::from(one.measure);
+                    assert!(measure < results.measures.len(), "a measure that is none");
+                    let detail = usize::from(one.detail);
+                    assert!(detail <= results.details.len(), "a detail that is none");
+                }
+            }
+            Measurements::Histograms(parts) => {
+                assert!(parts.iter().all(|part| !part.times.is_empty()), "an empty histogram");
+            }
+        }
+    }
 }
