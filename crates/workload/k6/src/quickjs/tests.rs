@@ -213,7 +213,7 @@ impl Memory for Limited {
 
 #[test]
 fn users_take_no_more_memory_than_there_is_for_all() {
-    const ALL: usize = 7 << 20;
+    const ALL: usize = 6 << 20;
     let text = "
         const kept = [];
         export default function () { for (let n = 0; n < 3; n++) kept.push(new Uint8Array(1 << 20)); return kept.length; }";
