@@ -32,6 +32,14 @@ struct Candidate<'p> {
     place: u32,
 }
 
+/// An element that a selector names.
+pub(crate) struct Visit<'v> {
+    pub(crate) node: u32,
+    pub(crate) element: &'v Element,
+    /// The work of the search so far.
+    pub(crate) work: &'v mut usize,
+}
+
 impl Page {
     /// The first value that [`Page::each`] finds.
     ///
@@ -61,6 +69,18 @@ impl Page {
         attribute: Option<&str>,
         mut found: impl FnMut(String) -> bool,
     ) -> Result<(), TooMuch> {
+        self.visit(selector, |Visit { node, element, work }| {
+            let value = self.value(node, element, attribute, work);
+            value.is_none_or(&mut found)
+        })
+    }
+
+    /// Calls `found` with each element that the selector names, until it returns false.
+    pub(crate) fn visit(
+        &self,
+        selector: &Selector,
+        mut found: impl FnMut(Visit<'_>) -> bool,
+    ) -> Result<(), TooMuch> {
         let mut work = 0;
         let mut levels = vec![Around::default()];
         let mut next = self.first_child(DOCUMENT);
@@ -86,10 +106,7 @@ impl Page {
             let place = around.place;
             let tested = Candidate { page: self, node, element, place };
             let is = parts(selector, around, &tested);
-            if is & selector.last != 0
-                && let Some(value) = self.value(node, element, attribute, &mut work)
-                && !found(value)
-            {
+            if is & selector.last != 0 && !found(Visit { node, element, work: &mut work }) {
                 return Ok(());
             }
             around.previous = is;

@@ -4,10 +4,12 @@
 //! work that it takes: whatever a server sends, it is read or refused.
 
 mod find;
+mod outline;
 mod page;
 mod selector;
 mod syntax;
 
+pub use outline::{Outlined, What};
 pub use page::{Page, TooMuch, page_bytes};
 pub use selector::Selector;
 pub use syntax::BadSelector;

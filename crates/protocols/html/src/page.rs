@@ -97,6 +97,11 @@ impl Element {
         1 + attributes.map(|own| 1 + own.value.len() / BYTES_PER_STEP).sum::<usize>()
     }
 
+    /// Names and values.
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.attributes.iter().map(|own| (&*own.name.local, &*own.value))
+    }
+
     /// The value of an attribute, whose name is compared without regard to case.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         let mut attributes = self.attributes.iter();
