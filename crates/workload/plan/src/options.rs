@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
+use crate::hosts::HostAddress;
+
 /// Run-wide settings. Defaults are in `docs/scenario-reference.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Options {
@@ -19,6 +21,8 @@ pub struct Options {
     /// used up address by address where the target is on loopback and ports run out.
     pub source_addresses: Vec<IpAddr>,
     pub dns: Dns,
+    /// Where hosts are reached that are not at the address of their name.
+    pub hosts: Vec<HostAddress>,
     pub tls: Tls,
     /// HTTP version of requests, event streams and polls, and of WebSockets if they are streams.
     pub http: HttpVersion,
@@ -84,6 +88,10 @@ pub enum HttpConnections {
     User,
     /// A loop's users share idle ones; more are opened when none is idle.
     Shared,
+    /// Each user keeps one per endpoint until its session ends; the next session opens others.
+    Session,
+    /// Each request has one of its own.
+    Request,
 }
 
 /// How the loops wait.

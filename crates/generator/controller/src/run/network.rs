@@ -13,7 +13,7 @@ use machine::clock::monotonic_ns;
 use machine::host::NetworkCounters;
 use machine::procfs::{self, FileError};
 use machine::thread::{Namespace, NamespaceError};
-use plan::{Plan, Target};
+use plan::{Endpoint, Plan, Target};
 use workers::Place;
 
 use super::error::ConductError;
@@ -133,16 +133,18 @@ impl Network {
 
 /// Resolves names in the network that the calling thread is in.
 fn look_up(plan: &Plan, system: &System) -> Result<Lookup, ConductError> {
-    let first = first_addresses(plan)?;
+    let hosts = &plan.options.hosts;
+    let endpoints: Vec<Endpoint> =
+        plan.endpoints.iter().map(|endpoint| plan::reached(hosts, endpoint)).collect();
+    let first = first_addresses(plan, &endpoints)?;
     let client = Box::new(Client::open(system));
     let resolvers = Resolvers { count: plan.options.dns.resolvers_count, now_ns: monotonic_ns() };
-    let endpoints = &plan.endpoints;
-    Ok(Lookup::begin(endpoints, &first, system, resolvers, client))
+    Ok(Lookup::begin(&endpoints, &first, system, resolvers, client))
 }
 
 /// The first address of each endpoint, or that it needs none.
-fn first_addresses(plan: &Plan) -> Result<Vec<SocketAddr>, ConductError> {
-    let addresses = plan.endpoints.iter().map(|endpoint| {
+fn first_addresses(plan: &Plan, endpoints: &[Endpoint]) -> Result<Vec<SocketAddr>, ConductError> {
+    let addresses = endpoints.iter().map(|endpoint| {
         if !plan.has_address(endpoint) {
             return Ok(NOWHERE);
         }
@@ -210,6 +212,17 @@ mod tests {
             "target: http://127.0.0.1:1/\nregions: { north: 2, south: 1 }\nsessions: { s: [ { get: / } ] }\n\
              arrivals: [ { hold: 1s } ]\n",
         )
+    }
+
+    #[test]
+    fn hosts_are_reached_where_the_scenario_says() {
+        let plan = crate::testing::plan(
+            "target: http://no.such.host.invalid/\noptions: { hosts: { \"*.invalid:80\": \"127.0.0.1:8080\" } }\n\
+             sessions: { s: [ { get: / } ] }\narrivals: [ { hold: 1s } ]\n",
+        );
+        let network = Network::resolve(&plan, &[None]).unwrap();
+        let first = network.places[0].addresses.first();
+        assert_eq!(**first, [[["127.0.0.1:8080".parse().unwrap()]]]);
     }
 
     #[test]

@@ -120,6 +120,8 @@ impl Checker<'_> {
         }
         let written = fields.get("options").and_then(|node| node.get("websockets"));
         self.check_websockets(written, &options);
+        let written = fields.get("options").and_then(|node| node.get("http_connections"));
+        self.check_connections(written, &options);
         if let Some(node) = fields.get("script").filter(|node| !node.is_null()) {
             self.script_files(node);
         }

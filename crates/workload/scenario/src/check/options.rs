@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use crate::keys::{CODINGS, CONNECT_RETRIES, DNS, HTTP_VERSIONS, NO_CODING, OPTIONS, TLS, Table};
 use plan::expr::Template;
 use plan::{
-    ConnectRetries, Dns, HttpConnections, HttpVersion, Mode, Options, Tls, TlsResumption,
-    WebSockets,
+    ConnectRetries, Dns, HostAddress, HttpConnections, HttpVersion, Mode, Options, Tls,
+    TlsResumption, WebSockets,
 };
 use units::parse::{self, UnitError};
 
@@ -76,6 +76,7 @@ impl Checker<'_> {
                 .unwrap_or(0),
             source_addresses: self.source_addresses(fields.get("source_addresses")),
             dns: self.dns(fields.get("dns")),
+            hosts: self.host_addresses(fields.get("hosts")),
             tls: self.tls(fields.get("tls").or(of_target("tls"))),
             http: self.http_version(&fields, of_target("http")),
             websockets: match self.option_choice(&OPTIONS, &fields, "websockets") {
@@ -84,6 +85,8 @@ impl Checker<'_> {
             },
             http_connections: match self.option_choice(&OPTIONS, &fields, "http_connections") {
                 1 => HttpConnections::Shared,
+                2 => HttpConnections::Session,
+                3 => HttpConnections::Request,
                 _ => HttpConnections::User,
             },
             response_bytes_max: self.option_bytes(&fields, "response_max"),
@@ -219,6 +222,44 @@ impl Checker<'_> {
         let ignoring = fields.get("ignore_ttl").and_then(|node| self.share_within(node));
         dns.ignore_ttl = ignoring.unwrap_or(0.0);
         dns
+    }
+
+    /// Names of hosts, each with an address.
+    fn host_addresses(&mut self, node: Option<&Node>) -> Vec<HostAddress> {
+        let entries = node.and_then(Node::mapping).unwrap_or_default();
+        let mut hosts = Vec::new();
+        for entry in entries {
+            let address = self.word(&entry.value, "an address").map(|word| word.text);
+            let Some(address) = address else {
+                continue;
+            };
+            match HostAddress::parse(&entry.key, &address) {
+                Some(host) => hosts.push(host),
+                None => {
+                    let message = format!("`{}: {address}` is no host with an address", entry.key);
+                    self.diagnostics
+                        .error("bad-host", &entry.key_place, message)
+                        .hint("write `shop.test: 10.0.0.5`, or `shop.test:443: 10.0.0.5:8443`");
+                }
+            }
+        }
+        hosts
+    }
+
+    /// One connection for each request is one of HTTP/1.1.
+    pub(super) fn check_connections(&mut self, written: Option<&Node>, options: &Options) {
+        if let Some(node) = written
+            && options.http_connections == HttpConnections::Request
+            && options.http != HttpVersion::Http1
+        {
+            self.diagnostics
+                .error(
+                    "bad-http",
+                    &node.place,
+                    "`request` needs HTTP/1.1: a connection of HTTP/2 has many requests",
+                )
+                .hint("write `http: 1.1`, or `http_connections: session`");
+        }
     }
 
     /// A percentage of at most 100.

@@ -127,6 +127,14 @@ pub static OPTIONS: Table = Table {
                   the run as their TTL says; new connections go to the new addresses",
         },
         Key {
+            name: "hosts",
+            kind: Kind::Map(&Kind::Text),
+            default: Absent,
+            doc: "Addresses at which hosts are reached instead of those of their names, with a port or without: \
+                  `shop.test: 10.0.0.5`, `shop.test:443: 10.0.0.5:8443`, `\"*.shop.test\": 10.0.0.6`. The header `host` and \
+                  the name for TLS stay",
+        },
+        Key {
             name: "headers",
             kind: Kind::Map(&Kind::Template),
             default: Absent,
@@ -223,10 +231,11 @@ pub static OPTIONS: Table = Table {
         },
         Key {
             name: "http_connections",
-            kind: Kind::Word(&["user", "shared"]),
+            kind: Kind::Word(&["user", "shared", "session", "request"]),
             default: Text("user"),
             doc: "`user`: each user has its own connection to each host; `shared`: \
-                  users share idle connections, and those of HTTP/2",
+                  users share idle connections, and those of HTTP/2; `session`: each user has its own, and a user \
+                  that starts again opens others; `request`: each request has its own, which needs HTTP/1.1",
         },
         Key {
             name: "response_max",
