@@ -177,6 +177,8 @@ counters! {
         script_calls: "1", Sum, Column(script_calls);
         /// Time that they took.
         scripts_ns: "ns", Sum, Column(scripts_ns);
+        /// Calls by which scripts end the run.
+        script_aborts: "1", Sum, None;
         /// Lines that scripts wrote and that were too many to be kept.
         console_dropped: "1", Sum, Note("lines that scripts wrote (`console.log`) were too many to be kept");
     }

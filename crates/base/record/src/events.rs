@@ -70,6 +70,7 @@ mod tests {
             EventKind::Error { measure: text(), outcome: text(), user: u64::MAX, detail: text() },
             EventKind::Sampling { rate: 10, reason: text() },
             EventKind::Interrupted,
+            EventKind::ScriptAborted,
             EventKind::Aborted { threshold: text(), shown: text(), over_ns: u64::MAX },
             EventKind::Until {
                 is_known: false,

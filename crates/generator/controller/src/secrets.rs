@@ -215,6 +215,7 @@ impl Secrets {
             | EventKind::Draining
             | EventKind::RunEnded { .. }
             | EventKind::Interrupted
+            | EventKind::ScriptAborted
             | EventKind::ArrivalsPaused
             | EventKind::ArrivalsResumed
             | EventKind::ShareDealt { .. }

@@ -90,6 +90,39 @@ pub struct Exchange<'a, K> {
     pub now_s: i64,
 }
 
+/// What cookies look at of a URL.
+#[derive(Debug, Clone, Copy)]
+pub struct UrlParts<'a> {
+    pub tls: bool,
+    pub host: &'a str,
+    pub path: &'a str,
+}
+
+impl<'a> UrlParts<'a> {
+    /// `None`: it is no URL.
+    pub fn of(url: &'a str) -> Option<UrlParts<'a>> {
+        let (tls, rest) = match url.split_once("://")? {
+            ("http", rest) => (false, rest),
+            ("https", rest) => (true, rest),
+            _ => return None,
+        };
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, target) = rest.split_at(end);
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        let host = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => host,
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let path = target.split(['?', '#']).next().unwrap_or_default();
+        Some(UrlParts { tls, host, path: if path.is_empty() { "/" } else { path } })
+    }
+
+    fn origin(self) -> Origin<'a> {
+        Origin { host: self.host, path: self.path, secure: self.tls }
+    }
+}
+
 /// The identities of a shard's users.
 #[derive(Debug)]
 pub struct Identities<K> {
@@ -162,6 +195,22 @@ impl<K: Copy + Eq + Hash> Identities<K> {
                 self.identity(exchange.owner).jar.take(&value, origin, exchange.now_s);
             }
         }
+    }
+
+    /// Names and values of the cookies that a request of the user would carry.
+    pub fn cookies(&self, user: K, destination: UrlParts<'_>, now_s: i64) -> Vec<(String, String)> {
+        let Some(identity) = self.users.get(&user) else {
+            return Vec::new();
+        };
+        let line = identity.jar.line(destination.origin(), now_s, &[]);
+        let line = String::from_utf8_lossy(&line).into_owned();
+        let pairs = line.split("; ").filter_map(|pair| pair.split_once('='));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    /// Keeps a cookie as if a response from there had set it.
+    pub fn set_cookie(&mut self, user: K, line: &str, source: UrlParts<'_>, now_s: i64) {
+        self.identity(user).jar.take(line.as_bytes(), source.origin(), now_s);
     }
 
     /// Keeps the path of a handshake, an event stream or a poll until its response comes. `background`: it is not that of a
@@ -319,6 +368,28 @@ mod tests {
     use plan::Via;
 
     use super::*;
+
+    #[test]
+    fn scripts_see_and_set_the_users_cookies() {
+        let mut identities = Identities::default();
+        let at = |url| UrlParts::of(url).unwrap();
+        identities.set_cookie(1, "a=b; Path=/x", at("http://u@a.test:8080/x/y?q"), 0);
+        identities.set_cookie(
+            1,
+            "c=d=e; Domain=test.example; Secure",
+            at("https://a.test.example"),
+            0,
+        );
+        let of = |identities: &Identities<u8>, url| identities.cookies(1, at(url), 0);
+        let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+        assert_eq!(of(&identities, "http://a.test/x?z"), pair("a", "b"));
+        assert_eq!(of(&identities, "https://b.test.example/"), pair("c", "d=e"));
+        assert!(of(&identities, "http://b.test.example/").is_empty());
+        identities.set_cookie(1, "a=; Max-Age=-1; Path=/x", at("http://a.test/x/y"), 0);
+        assert!(of(&identities, "http://a.test/x").is_empty());
+        assert!(UrlParts::of("ftp://a.test/").is_none());
+        assert_eq!(at("http://[::1]:80").host, "::1");
+    }
 
     /// The first of two users has cookies; to the other one they cost nothing.
     #[test]

@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use k6::{
-    Answer, Ask, Begin, Common, Fault, Hop, Memory, Request, Response, Surroundings, Timings,
-    Yielded,
+    Answer, Ask, Begin, Common, CookieAsk, Fault, Hop, Memory, Request, Response, Surroundings,
+    Timings, Yielded,
 };
 use plan::{K6Op, Op, Plan};
 use proto::http1;
@@ -26,6 +26,8 @@ const READY_MAX: u64 = 1000;
 /// A context in an iteration. `K` names its user.
 struct Active<K> {
     user: k6::User,
+    /// What it continues with, where that was there at once.
+    answer: Option<Answer>,
     batch: Option<Batch<K>>,
 }
 
@@ -147,6 +149,7 @@ pub(crate) enum Asked {
     Request(String),
     Batch,
     Sleep(u64),
+    Cookies(CookieAsk),
     Done(Result<Option<String>, Fault>),
 }
 
@@ -162,7 +165,7 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         let script = plan.k6.as_ref()?;
         let memory: Arc<dyn Memory> = Arc::<Budget>::clone(buffers);
         let mut vus = Box::new(Vus {
-            common: Common::new(script, &memory),
+            common: Common::new(script, &memory).with_part(own_share(plan, share)),
             buffers: Arc::clone(buffers),
             share,
             active: HashMap::new(),
@@ -208,17 +211,19 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         let mut held = Vec::new();
         let (mut active, answer) = match self.active.remove(&key) {
             Some(mut active) => {
-                let answer = match (self.flights.remove(&key), active.batch.take()) {
-                    (Some(mut flight), _) => {
-                        held.extend(flight.held.take());
-                        Answer::Response(Box::new(flight.answer(ns)))
+                let answer = active.answer.take().unwrap_or_else(|| {
+                    match (self.flights.remove(&key), active.batch.take()) {
+                        (Some(mut flight), _) => {
+                            held.extend(flight.held.take());
+                            Answer::Response(Box::new(flight.answer(ns)))
+                        }
+                        (None, Some(batch)) => {
+                            held = batch.held;
+                            Answer::Batch(batch.answers)
+                        }
+                        (None, None) => Answer::Woken,
                     }
-                    (None, Some(batch)) => {
-                        held = batch.held;
-                        Answer::Batch(batch.answers)
-                    }
-                    (None, None) => Answer::Woken,
-                };
+                });
                 (active, answer)
             }
             None => {
@@ -237,7 +242,7 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
                     number: u64::from(self.share.index) + self.begun * u64::from(self.share.of),
                 };
                 self.begun += u64::from(!op.scenario.is_empty());
-                let active = Active { user, batch: None };
+                let active = Active { user, answer: None, batch: None };
                 (active, Answer::Begin(Box::new(begin)))
             }
         };
@@ -265,6 +270,10 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
                 self.active.insert(key, active);
                 Asked::Sleep(ns)
             }
+            Ask::Cookies(ask) => {
+                self.active.insert(key, active);
+                Asked::Cookies(ask)
+            }
             Ask::Done(result) => {
                 match active.user.is_over() {
                     true => self.forget(&op.scenario),
@@ -277,6 +286,13 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
             }
         };
         Resumed { ask: Some(ask), yielded }
+    }
+
+    /// What the user asked for is there at once.
+    pub(crate) fn answer(&mut self, key: K, answer: Answer) {
+        if let Some(active) = self.active.get_mut(&key) {
+            active.answer = Some(answer);
+        }
     }
 
     /// A context without a user, or a new one; `None`: there are as many as there may be.
@@ -450,13 +466,34 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
 
 /// A loop's part of the most users that a scenario may have: together the loops have no more, but for one each.
 fn own_part(most: u64, share: Share) -> u64 {
+    exact_part(most, share).max(1)
+}
+
+/// A loop's part of a number of users.
+fn exact_part(count: u64, share: Share) -> u64 {
     let of = u64::from(share.of);
-    (most / of + u64::from(u64::from(share.index) < most % of)).max(1)
+    count / of + u64::from(u64::from(share.index) < count % of)
 }
 
 /// The user's own cookies are put into a line of this name.
 fn sent_name(name: &str) -> &str {
     if name.eq_ignore_ascii_case("cookie") { "cookie" } else { name }
+}
+
+/// The loop's share of the users that there are from the start, 0 to 1.
+fn own_share(plan: &Plan, share: Share) -> f64 {
+    let ops = plan.sessions.iter().flat_map(|session| &session.ops);
+    let (mut all, mut own) = (0, 0);
+    for op in ops {
+        if let Op::K6(op) = op {
+            all += op.users_ready;
+            own += exact_part(op.users_ready, share);
+        }
+    }
+    match all {
+        0 => 1.0 / f64::from(share.of),
+        all => own as f64 / all as f64,
+    }
 }
 
 /// The path and query of a URL.

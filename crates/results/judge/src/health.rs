@@ -70,9 +70,22 @@ pub(crate) fn incomplete(case: &Case<'_>) -> Vec<Finding> {
     vec![finding.done()]
 }
 
-/// A threshold that ended the run.
+/// A threshold or a script that ended the run.
 pub(crate) fn aborted(case: &Case<'_>) -> Vec<Finding> {
     let figures = case.figures;
+    let mut events = figures.events.iter();
+    if let Some(event) = events.find(|event| event.what == EventKind::ScriptAborted) {
+        let planned_ns = figures.planned_end_ns();
+        let text = format!(
+            "the run was aborted after {} of {} by its script",
+            units::span(event.at_ns.min(planned_ns)),
+            units::span(planned_ns),
+        );
+        let draft = finding(Severity::Warning, "run-aborted", text)
+            .with("at_ns", event.at_ns as f64)
+            .with("planned_ns", planned_ns as f64);
+        return vec![draft.done()];
+    }
     let found = figures.events.iter().find_map(|event| match &event.what {
         EventKind::Aborted { threshold, shown, over_ns } => {
             Some((event.at_ns, threshold, shown, *over_ns))

@@ -50,8 +50,19 @@ pub enum Ask {
     Batch(Vec<Request>),
     /// A time, in nanoseconds.
     Sleep(u64),
+    /// Something of its cookies, at once.
+    Cookies(CookieAsk),
     /// Nothing: the function has returned this value, as JSON, or thrown.
     Done(Result<Option<String>, Fault>),
+}
+
+/// What a script wants of its user's cookies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CookieAsk {
+    /// Those that a request to this URL would carry.
+    Of(String),
+    /// As if a response from this URL had had this `Set-Cookie`; none are answered.
+    Set { url: String, line: String },
 }
 
 /// What a user continues with.
@@ -62,6 +73,8 @@ pub enum Answer {
     /// The time of its sleep is over.
     Woken,
     Response(Box<Response>),
+    /// Names and values of cookies.
+    Cookies(Vec<(String, String)>),
     /// In the order of the requests.
     Batch(Vec<Response>),
     /// It is to end: all that it runs is interrupted.
@@ -101,6 +114,8 @@ pub struct Request {
     pub timeout_ns: u64,
     /// How many redirects are followed.
     pub redirects: u8,
+    /// The user's cookies are neither sent with it, nor are those of its response kept.
+    pub bare: bool,
     /// The statuses that are no failure, as inclusive ranges; empty: all are.
     pub expected: Vec<(u16, u16)>,
 }
@@ -202,4 +217,6 @@ pub struct Yielded {
     pub samples: Vec<Sample>,
     pub checks: Vec<Checked>,
     pub console: Console,
+    /// It ends the run.
+    pub aborts: bool,
 }

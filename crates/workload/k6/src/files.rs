@@ -35,9 +35,24 @@ pub(crate) fn resolve(base: &str, written: &str) -> Result<String, String> {
     }
 }
 
+/// A path within a folder, made plain; `None`: it leads elsewhere, or names no file.
+pub(crate) fn inside(written: &str) -> Option<String> {
+    let name = resolve("", written).ok()?;
+    let is_file = !name.is_empty() && !written.ends_with('/') && !name.contains('\0');
+    is_file.then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_are_written_lie_in_a_folder() {
+        assert_eq!(inside("./out/a.json").as_deref(), Some("out/a.json"));
+        for outside in ["/tmp/a", "../a", "a/../../b", "", ".", "a/", "file:///tmp/a"] {
+            assert_eq!(inside(outside), None, "{outside}");
+        }
+    }
 
     #[test]
     fn files_lie_in_the_scripts_folder() {

@@ -30,12 +30,12 @@ pub struct Names {
 }
 
 /// A text in a script.
-struct Literal<'a> {
+pub(crate) struct Literal<'a> {
     /// Between what varies.
-    parts: Vec<String>,
+    pub(crate) parts: Vec<String>,
     /// What stands before it, without white space.
-    before: &'a str,
-    after: &'a str,
+    pub(crate) before: &'a str,
+    pub(crate) after: &'a str,
 }
 
 /// The names in these texts.
@@ -136,7 +136,7 @@ fn is_check(literal: &Literal<'_>) -> bool {
 
 /// Whether it names a module, as in `import { x } from 'https://…'`.
 fn is_import(literal: &Literal<'_>) -> bool {
-    ["from", "import", "import("].iter().any(|word| literal.before.ends_with(word))
+    ["from", "import", "import(", "require("].iter().any(|word| literal.before.ends_with(word))
 }
 
 /// Whether it is a path that something stands before, or the tag `name`.
@@ -166,7 +166,7 @@ fn origin(text: &str, is_whole: bool) -> Option<(String, &str)> {
 }
 
 /// The texts in quotes of a script, comments left out.
-fn literals(text: &str) -> Vec<Literal<'_>> {
+pub(crate) fn literals(text: &str) -> Vec<Literal<'_>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;

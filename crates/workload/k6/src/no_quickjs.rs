@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use plan::K6Script;
 
-use crate::exchange::{Answer, Ask, Fault, Memory, Surroundings, Yielded};
+use crate::exchange::{Answer, Ask, Console, Fault, Memory, Surroundings, Yielded};
 use crate::scenario::Script;
+use crate::summary::Written;
 
 /// What all users of a loop share.
 #[derive(Debug)]
@@ -14,6 +15,11 @@ pub struct Common;
 impl Common {
     pub fn new(_: &Arc<K6Script>, _: &Arc<dyn Memory>) -> Common {
         Common
+    }
+
+    #[must_use]
+    pub fn with_part(self, _: f64) -> Common {
+        self
     }
 }
 
@@ -43,6 +49,16 @@ impl User {
     pub fn take_yielded(&mut self) -> Yielded {
         match *self {}
     }
+}
+
+/// # Errors
+/// Always.
+pub fn handle_summary(
+    _: &Arc<K6Script>,
+    _: &serde_json::Value,
+    _: &mut Surroundings<'_>,
+) -> (Result<Option<Vec<Written>>, Fault>, Console) {
+    (Err(absent()), Console::default())
 }
 
 /// # Errors

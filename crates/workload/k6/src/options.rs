@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::exchange::Fault;
+use crate::network::Network;
+use crate::summary::trend_stat;
 
 /// Time that `setup` and `teardown` have where the options say nothing.
 const ONCE_NS: u64 = 60_000_000_000;
@@ -47,6 +49,13 @@ const KNOWN: &[&str] = &[
     "verbose",
     "setup",
     "teardown",
+    "hosts",
+    "blockHostnames",
+    "dns",
+    "rps",
+    "noConnectionReuse",
+    "noVUConnectionReuse",
+    "tlsAuth",
 ];
 
 /// What the command line says, which wins.
@@ -67,6 +76,7 @@ pub struct Options {
     pub setup_ns: u64,
     pub teardown_ns: u64,
     pub verifies_tls: bool,
+    pub(crate) network: Network,
     /// All of them as JSON, with the scenarios that shortcuts stand for: what `exec.test.options` gives.
     pub consolidated: Value,
 }
@@ -154,7 +164,7 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    fn new(key: &str, message: impl Into<String>) -> Wrong {
+    pub(crate) fn new(key: &str, message: impl Into<String>) -> Wrong {
         Wrong { key: key.to_owned(), message: message.into() }
     }
 
@@ -222,14 +232,45 @@ impl Options {
                 ));
             }
         }
+        check_shown(&options)?;
+        let network = Network::take(&mut options)?;
+        check_rps(&options)?;
         Ok(Options {
             scenarios,
-            thresholds: thresholds(options.get("thresholds"))?,
+            thresholds: conditions(options.get("thresholds"))?,
             setup_ns: time(&options, "setupTimeout", ONCE_NS)?,
             teardown_ns: time(&options, "teardownTimeout", ONCE_NS)?,
             verifies_tls: options.get("insecureSkipTLSVerify") != Some(&true.into()),
+            network,
             consolidated: Value::Object(options),
         })
+    }
+}
+
+/// Requests by second.
+fn check_rps(options: &Map<String, Value>) -> Result<(), Wrong> {
+    match options.get("rps").filter(|rps| !rps.is_null()) {
+        Some(rps) if !rps.as_f64().is_some_and(|rps| rps >= 0.0) => {
+            Err(Wrong::new("rps", format!("`rps` is a number from 0, found {rps}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the summary shows.
+fn check_shown(options: &Map<String, Value>) -> Result<(), Wrong> {
+    const STATS: &str = "summaryTrendStats";
+    let given = options.get(STATS).filter(|value| !value.is_null());
+    let items = given.map_or(Some(&[][..]), |given| given.as_array().map(Vec::as_slice));
+    let items =
+        items.ok_or_else(|| Wrong::new(STATS, format!("`{STATS}` is a list of figures")))?;
+    let wrong = items.iter().find(|item| item.as_str().and_then(trend_stat).is_none());
+    match wrong {
+        Some(wrong) => Err(Wrong::new(
+            STATS,
+            format!("`{STATS}` has {wrong}: it lists avg, min, med, max, count and p(N)"),
+        )),
+        None => Ok(()),
     }
 }
 
@@ -383,7 +424,7 @@ fn stages(name: &str, fields: &Map<String, Value>) -> Result<Vec<Stage>, Wrong> 
 }
 
 /// The conditions by metric.
-fn thresholds(value: Option<&Value>) -> Result<Vec<(String, Vec<Condition>)>, Wrong> {
+pub(crate) fn conditions(value: Option<&Value>) -> Result<Vec<(String, Vec<Condition>)>, Wrong> {
     let Some(value) = value else {
         return Ok(Vec::new());
     };
@@ -542,11 +583,14 @@ mod tests {
     #[test]
     fn wrong_options_name_their_key() {
         for (options, key) in [
-            (json!({"rps": 5}), "rps"),
+            (json!({"rps": "fast"}), "rps"),
+            (json!({"blacklistIPs": ["10.0.0.0/8"]}), "blacklistIPs"),
             (json!({"vus": -1}), "vus"),
             (json!({"duration": "soon"}), "duration"),
             (json!({"scenarios": {"s": {"executor": "fast"}}}), "executor"),
             (json!({"scenarios": {}}), "scenarios"),
+            (json!({"summaryTrendStats": ["avg", "p95"]}), "summaryTrendStats"),
+            (json!({"summaryTrendStats": "avg"}), "summaryTrendStats"),
             (json!({"thresholds": {"checks": [5]}}), "checks"),
         ] {
             assert_eq!(parse(&options).unwrap_err().key, key, "{options}");

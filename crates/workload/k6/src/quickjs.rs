@@ -4,11 +4,14 @@ mod digests;
 mod host;
 mod memory;
 mod modules;
+mod pages;
 mod read;
+mod summary;
 mod user;
 
 #[cfg(test)]
 mod tests;
 
 pub use read::read;
+pub use summary::handle_summary;
 pub use user::{Common, User};

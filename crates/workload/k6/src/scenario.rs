@@ -8,9 +8,12 @@ use serde_json::Value;
 use crate::exchange::Fault;
 use crate::load::time;
 use crate::names::names;
+use crate::network::Connections;
 use crate::options::{Given, Options, Wrong};
-use crate::thresholds::{BUILT_IN, condition, part};
+use crate::thresholds::{BUILT_IN, begins_below, condition, part};
 
+/// The target of a script that makes no requests.
+const NOBODY: &str = "http://127.0.0.1:1";
 /// The variable with what `setup` returned.
 const DATA: &str = "k6_data";
 
@@ -87,11 +90,6 @@ pub fn scenario(script: &Script, given: &Given, env: &[Variable]) -> Result<Stri
             return Err(wrong("exec", message));
         }
     }
-    for (name, instead) in [("handleSummary", "the summary and its files are Throng's own")] {
-        if script.functions.iter().any(|function| function == name) {
-            return Err(wrong(name, format!("`{name}` is not supported here yet: {instead}")));
-        }
-    }
     let texts: Vec<_> =
         script.files.iter().map(|file| String::from_utf8_lossy(&file.bytes)).collect();
     let mut found = names(texts.iter().map(AsRef::as_ref));
@@ -102,6 +100,11 @@ pub fn scenario(script: &Script, given: &Given, env: &[Variable]) -> Result<Stri
     for variable in &env {
         found.add_origins_of(&variable.value);
     }
+    found.origins.retain(|origin| !options.network.blocks(origin));
+    if found.origins.is_empty() && !texts.iter().any(|text| makes_requests(text)) {
+        found.origins.push(NOBODY.to_owned());
+    }
+    let tls = options.network.tls(&script.files, &found.origins).map_err(at)?;
     let Some((target, others)) = found.origins.split_first() else {
         return Err(Fault {
             message: "the script names no host: hosts are known before a run, from the URLs in the script's texts and in values of `-e`".to_owned(),
@@ -117,7 +120,7 @@ pub fn scenario(script: &Script, given: &Given, env: &[Variable]) -> Result<Stri
     line(&mut out, &format!("name: {}", quoted(stem.split('.').next().unwrap_or(stem))));
     line(&mut out, &format!("target: {}", quoted(&format!("{target}/"))));
     k6(&mut out, script, &options, &env);
-    run_options(&mut out, &options, others);
+    run_options(&mut out, &options, others, tls);
     let metrics = metrics(script, &options).map_err(|(key, message)| wrong(&key, message))?;
     line(&mut out, "metrics:");
     for Metric { name, kind, unit } in &metrics {
@@ -146,6 +149,11 @@ pub fn scenario(script: &Script, given: &Given, env: &[Variable]) -> Result<Stri
 fn line(out: &mut String, text: &str) {
     out.push_str(text);
     out.push('\n');
+}
+
+/// Whether a script's text imports what makes requests.
+fn makes_requests(text: &str) -> bool {
+    ["k6/http", "k6/ws", "k6/websockets", "k6/net/"].iter().any(|module| text.contains(module))
 }
 
 /// Whether a script's text reads this variable.
@@ -187,13 +195,20 @@ fn k6(out: &mut String, script: &Script, options: &Options, env: &[&Variable]) {
     line(out, &format!("  options: {}", quoted(&options.consolidated.to_string())));
 }
 
-fn run_options(out: &mut String, options: &Options, hosts: &[String]) {
+fn run_options(out: &mut String, options: &Options, hosts: &[String], mut tls: Vec<String>) {
     line(out, "options:");
     let drain_ns = options.scenarios.iter().map(|scenario| scenario.graceful_stop_ns).max();
     line(out, &format!("  drain: {}", time(drain_ns.unwrap_or(0))));
-    line(out, "  http: auto");
+    // A connection of HTTP/2 has many requests.
+    let http = if options.network.connections == Connections::Request { "1.1" } else { "auto" };
+    line(out, &format!("  http: {http}"));
+    for text in options.network.lines() {
+        line(out, &format!("  {text}"));
+    }
     // Users whose iterations begin at a rate are others each time; those of k6 keep their connections.
-    if options.scenarios.iter().any(|scenario| scenario.executor.users_max().is_some()) {
+    if options.network.connections == Connections::Kept
+        && options.scenarios.iter().any(|scenario| scenario.executor.users_max().is_some())
+    {
         line(out, "  http_connections: shared");
     }
     let of_host = &options.consolidated["batchPerHost"];
@@ -201,7 +216,10 @@ fn run_options(out: &mut String, options: &Options, hosts: &[String]) {
         line(out, &format!("  connections_max: {count}"));
     }
     if !options.verifies_tls {
-        line(out, "  tls: { verify: false }");
+        tls.push("verify: false".to_owned());
+    }
+    if !tls.is_empty() {
+        line(out, &format!("  tls: {{ {} }}", tls.join(", ")));
     }
     if !hosts.is_empty() {
         let hosts: Vec<String> = hosts.iter().map(|host| quoted(host)).collect();
@@ -297,20 +315,30 @@ fn thresholds(out: &mut String, options: &Options, metrics: &[Metric]) -> Result
         let found = metrics.iter().find(|metric| metric.name == *written);
         let kind = found.map_or(MetricKind::Trend, |metric| metric.kind);
         for one in conditions {
-            if one.aborts {
+            let text = condition(written, kind, &one.text);
+            let text = quoted_plain(&text.map_err(|message| (base.to_owned(), message))?);
+            if !one.aborts {
+                lines.push(text);
+                continue;
+            }
+            if begins_below(kind, &one.text) {
                 let message = format!(
-                    "`abortOnFail` of `{written}` is not supported here yet: the threshold would be looked at when the run is over"
+                    "`{}` of `{written}` does not hold before the run has begun: with `abortOnFail` it would end the run at once",
+                    one.text
                 );
                 return Err(("abortOnFail".to_owned(), message));
             }
-            let text = condition(written, kind, &one.text);
-            lines.push(text.map_err(|message| (base.to_owned(), message))?);
+            let after = match one.delay_ns {
+                0 => String::new(),
+                ns => format!(", after: {}", time(ns)),
+            };
+            lines.push(format!("{{ abort: {text}{after} }}"));
         }
     }
     if !lines.is_empty() {
         line(out, "thresholds:");
         for text in lines {
-            line(out, &format!("  - {}", quoted_plain(&text)));
+            line(out, &format!("  - {text}"));
         }
     }
     Ok(())
@@ -343,7 +371,11 @@ mod tests {
                 "b": { "executor": "constant-arrival-rate", "rate": 3, "duration": "4s", "startTime": "1s",
                     "preAllocatedVUs": 1, "exec": "other" },
             },
-            "thresholds": { "http_req_duration{scenario:a}": ["p(95)<500", "avg<200"] },
+            "thresholds": {
+                "http_req_duration{scenario:a}": ["p(95)<500", "avg<200"],
+                "http_req_failed": [{ "threshold": "rate<0.1", "abortOnFail": true, "delayAbortEval": "1m10s" }],
+                "http_reqs": [{ "threshold": "count<9", "abortOnFail": true }],
+            },
         });
         let variable = |name: &str, value: &str, is_inherited| Variable {
             name: name.to_owned(),
@@ -369,6 +401,8 @@ mod tests {
             "      - { hold: 1s }",
             "      - { constant: 3/s, for: 4s }",
             "  - 'p95(\"http_req_duration{scenario:a}\") < 500'",
+            "  - { abort: 'share(\"http_req_failed\") < 10%', after: 70s }",
+            "  - { abort: 'sum(\"http_reqs\") < 9' }",
             "  \"http_req_duration{scenario:a}\": { kind: quantity, unit: ms }",
         ] {
             assert!(found.lines().any(|found| found == line), "{line}\nis not in\n{found}");
@@ -389,8 +423,15 @@ mod tests {
         let fault = fails(wrong, &["default"]);
         assert!(fault.message.contains("no such metric"), "{fault}");
         assert_eq!((fault.file.as_deref(), fault.place), (Some("load.js"), Some((3, 17))));
+        let wrong = serde_json::json!({ "thresholds": {
+            "http_reqs": [{ "threshold": "count>5", "abortOnFail": true }] } });
+        assert!(fails(wrong, &["default"]).message.contains("end the run at once"));
         assert!(fails(Value::Null, &[]).message.contains("does not export"));
-        let none = script("export default () => {};", Value::Null, &["default"]);
+        // Who makes no requests needs no host.
+        let alone = script("export default () => {};", Value::Null, &["default"]);
+        assert!(scenario(&alone, &Given::default(), &[]).is_ok());
+        let text = "import http from 'k6/http'; export default () => {};";
+        let none = script(text, Value::Null, &["default"]);
         let fault = scenario(&none, &Given::default(), &[]).unwrap_err();
         assert!(fault.message.contains("names no host"), "{fault}");
     }

@@ -105,9 +105,62 @@ pub(crate) fn condition(name: &str, kind: MetricKind, text: &str) -> Result<Stri
     Ok(format!("{figure}(\"{name}\") {comparison} {limit}"))
 }
 
+/// Whether a condition holds of what nothing was recorded of, which k6 takes for 0.
+pub(crate) fn holds_at_zero(text: &str) -> bool {
+    let Some(at) = text.find(['<', '>', '=', '!']) else {
+        return false;
+    };
+    let rest = &text[at..];
+    let sign = rest.trim_start_matches(['<', '>', '=', '!']).len();
+    let (sign, limit) = rest.split_at(rest.len() - sign);
+    let Ok(limit) = limit.trim().parse::<f64>() else {
+        return false;
+    };
+    match sign {
+        "<" => 0.0 < limit,
+        "<=" => 0.0 <= limit,
+        ">" => 0.0 > limit,
+        ">=" => 0.0 >= limit,
+        "==" | "===" => limit == 0.0,
+        "!=" => limit != 0.0,
+        _ => false,
+    }
+}
+
+/// Whether a condition demands a number of what has only begun: one that grows from 0.
+pub(crate) fn begins_below(kind: MetricKind, text: &str) -> bool {
+    let compact: String = text.split_whitespace().collect();
+    let rest = match kind {
+        MetricKind::Counter | MetricKind::Trend => compact.strip_prefix("count"),
+        MetricKind::Gauge | MetricKind::Rate => None,
+    };
+    rest.is_some_and(|rest| {
+        rest.starts_with('>') || rest.starts_with('!') || (rest.starts_with('=') && !is_zero(rest))
+    })
+}
+
+fn is_zero(comparison: &str) -> bool {
+    comparison.trim_start_matches('=').parse() == Ok(0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_begin_with_zero() {
+        for (text, expected) in [
+            ("count>5", true),
+            (" count != 3", true),
+            ("count==4", true),
+            ("count==0", false),
+            ("count<9", false),
+            ("rate>1", false),
+        ] {
+            assert_eq!(begins_below(MetricKind::Counter, text), expected, "{text}");
+        }
+        assert!(!begins_below(MetricKind::Rate, "rate>0.9"));
+    }
 
     #[test]
     fn conditions_keep_their_meaning() {

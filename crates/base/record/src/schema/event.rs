@@ -144,6 +144,8 @@ pub enum EventKind {
         /// The time up to then that the figure is of.
         over_ns: u64,
     },
+    /// A script ended the run. No further step begins.
+    ScriptAborted,
     /// The last look at the figures of `until`. No further step begins.
     Until {
         /// True if all of them are as precise as was asked for.

@@ -381,6 +381,16 @@ impl Running {
         self.journal.event(interval.row.end_ns, what)
     }
 
+    /// A script may end the run, as a threshold does.
+    fn check_scripts(&mut self, interval: &Interval) -> Result<(), RecordError> {
+        if interval.counts.script_aborts == 0 || self.stop.is_draining() {
+            return Ok(());
+        }
+        self.progress.aborted = true;
+        self.stop.cut_short();
+        self.journal.event(interval.row.end_ns, EventKind::ScriptAborted)
+    }
+
     /// The run ends when what the scenario asks for is known. Operations in flight may end as they may after the last phase.
     fn check_until(&mut self, interval: &Interval) -> Result<(), RecordError> {
         let Some(until) = &mut self.until else {
@@ -429,6 +439,7 @@ impl Running {
         self.progress.users = interval.row.users;
         self.progress.last_sessions.add(&self.plan, &interval.row);
         self.outside.report_crowd(&interval.row);
+        self.check_scripts(&interval)?;
         self.check_aborts(&interval)?;
         self.check_until(&interval)?;
         let events = self.journal.take_events();

@@ -1,5 +1,6 @@
 //! Functions of scripts of k6: begun and continued by their instruction, whose requests are made by those behind it.
 
+use k6::CookieAsk;
 use plan::{HttpOp, K6Next, K6Op, Op};
 use proto::http1::Head;
 use record::Outcome;
@@ -8,6 +9,7 @@ use script::{Console, ConsoleLine};
 use stats::decimal::Decimal;
 
 use crate::failures::{Cause, FailureReport, StepPlace};
+use crate::identity::UrlParts;
 use crate::interpreter::{Flow, Interpreter};
 use crate::tables::slots::{ConnSlot, UserKey};
 use crate::vus::{Asked, Now, Resumed, url};
@@ -54,6 +56,14 @@ impl Interpreter<'_> {
                 self.wait_until(key, due_ns);
                 Flow::Wait
             }
+            Some(Asked::Cookies(ask)) => {
+                let cookies = self.cookies_of_script(now_ns, key, &ask);
+                if let Some(vus) = &mut self.vus {
+                    vus.answer(key, k6::Answer::Cookies(cookies));
+                }
+                // The same instruction continues the user.
+                Flow::Jump(self.users[key].pc)
+            }
             Some(Asked::Done(Ok(value))) => {
                 let flow = op.result.and_then(|slot| {
                     let value = value
@@ -78,6 +88,26 @@ impl Interpreter<'_> {
         }
     }
 
+    /// What the script's user has of cookies; what it sets is kept.
+    fn cookies_of_script(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        ask: &CookieAsk,
+    ) -> Vec<(String, String)> {
+        let now_s = self.users.unix_ms(now_ns) / 1000;
+        match ask {
+            CookieAsk::Of(url) => UrlParts::of(url)
+                .map_or_else(Vec::new, |parts| self.identities.cookies(key, parts, now_s)),
+            CookieAsk::Set { url, line } => {
+                if let Some(parts) = UrlParts::of(url) {
+                    self.identities.set_cookie(key, line, parts, now_s);
+                }
+                Vec::new()
+            }
+        }
+    }
+
     /// Makes the next request of a batch, or ends the branch where none is left.
     pub(crate) fn next_of_batch(&mut self, now_ns: u64, key: UserKey, next: &K6Next) -> Flow {
         let owner = self.users.owner(key);
@@ -86,6 +116,7 @@ impl Interpreter<'_> {
     }
 
     fn keep_yielded(&mut self, now_ns: u64, key: UserKey, op: &K6Op, yielded: k6::Yielded) {
+        self.recorder.counts.script_aborts += u64::from(yielded.aborts);
         let user = self.users[key].number;
         for check in &yielded.checks {
             let measure = op.check_at(&check.name);

@@ -4,7 +4,7 @@
 //! generator, or is cut off at the end of the run. [`Interpreter::end_session`] counts it; what becomes
 //! of the user is another matter.
 
-use plan::{MeetOp, Op, Pc, builtin};
+use plan::{HttpConnections, MeetOp, Op, Pc, builtin};
 use record::Outcome;
 use record::schema::{SessionEnd, UserState, WhyNot};
 
@@ -297,6 +297,12 @@ impl Interpreter<'_> {
         user.pc = 0;
         self.users.clear_variables(key);
         self.identities.forget(key);
+        if matches!(
+            self.plan.options.http_connections,
+            HttpConnections::Session | HttpConnections::Request
+        ) {
+            self.conns.close_all(&mut self.users, key);
+        }
     }
 
     /// The user, whose session has ended, leaves: with a close frame if it has a WebSocket, else at

@@ -6,7 +6,7 @@ mod redirects;
 mod resend;
 
 use plan::expr::{Context, Template, TemplatePart};
-use plan::{Digest, EndpointId, HttpOp, Op};
+use plan::{Digest, EndpointId, HttpConnections, HttpOp, Op};
 use proto::http1::{self, Head};
 use record::Outcome;
 use record::schema::WorkKind;
@@ -404,7 +404,8 @@ impl<'p> Interpreter<'p> {
     pub(crate) fn may_keep(&mut self, slot: ConnSlot, surplus: bool) -> bool {
         self.recorder.counts.unsolicited += u64::from(surplus);
         let decoder = self.conns[slot].http();
-        decoder.is_some_and(|decoder| decoder.keep_alive()) && !surplus
+        let is_for_one = self.plan.options.http_connections == HttpConnections::Request;
+        decoder.is_some_and(|decoder| decoder.keep_alive()) && !surplus && !is_for_one
     }
 
     /// The peer closed: true if that is how the response ends (RFC 9112 §6.3 rule 8). The error says
@@ -441,6 +442,9 @@ impl<'p> Interpreter<'p> {
         'p: 'a,
     {
         let conn = &self.conns[slot];
+        if self.script_request(conn.user).is_some_and(|asked| asked.bare) {
+            return None;
+        }
         self.users.session(conn.user).cookies.then(|| Exchange {
             owner: self.users.owner(conn.user),
             endpoint: &self.plan.endpoints[conn.endpoint.index()],

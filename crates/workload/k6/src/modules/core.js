@@ -43,7 +43,7 @@ export const missing = (what, instead) =>
   fault(`${what} of k6 is not supported here${instead ? `: ${instead}` : ""}`);
 const absent = (what, instead) => () => missing(what, instead);
 
-put(globalThis, "require", absent("`require`", "write `import` instead"));
+put(globalThis, "require", (name) => fault(`require(${shown(name)}): its name has to be a text in quotes, in the file itself`));
 for (const name of ["setTimeout", "setInterval", "clearTimeout", "clearInterval"]) {
   put(globalThis, name, absent(`\`${name}\``, "write `sleep` where the user is to wait"));
 }
@@ -79,9 +79,14 @@ const begin = (tags, group) => {
   iterationTags = Object.assign(Object.create(null), tags);
 };
 Object.defineProperty(globalThis, "__begin", { value: begin });
+// Of the tags that k6 sets, those that the options want.
+const wantedTags = (JSON.parse(host.options()) || {}).systemTags;
+const isWanted = (name) => !Array.isArray(wantedTags) || wantedTags.includes(name);
+export const systemTags = (tags) => Object.fromEntries(Object.entries(tags).filter(([name]) => isWanted(name)));
 const flat = (...parts) => {
   const tags = Object.assign(Object.create(null), iterationTags, userTags, ...parts);
-  if (!("group" in tags)) tags.group = groupPath;
+  if (!("group" in tags) && isWanted("group")) tags.group = groupPath;
+  if (!isWanted("scenario")) delete tags.scenario;
   const list = [];
   for (const name of Object.keys(tags)) {
     const value = tags[name];
@@ -139,7 +144,7 @@ export const check = (value, sets, tags) => {
   let all = true;
   const ends = (name, holds) => {
     host.check(name, holds);
-    sample("checks", holds ? 1 : 0, Object.assign({ check: name }, tags));
+    sample("checks", holds ? 1 : 0, Object.assign(systemTags({ check: name }), tags));
     if (!holds) all = false;
   };
   for (const name of Object.keys(sets)) {
@@ -240,7 +245,7 @@ export const execution = {
     name: () => { const here = where(); return here.scenario || fault("getting scenario information outside of the VU context is not supported"); },
     executor: scenarioOnly("executor"),
     startTime: scenarioOnly("startTime"),
-    progress: absent("`exec.scenario.progress`"),
+    progress: scenarioOnly("progress"),
     iterationInInstance: scenarioOnly("iterationInTest"),
     iterationInTest: scenarioOnly("iterationInTest"),
   }),
@@ -251,7 +256,11 @@ export const execution = {
     idInTest: () => where().vu,
   }), { tags: tagsSet, metrics: { tags: tagsSet, metadata: Object.create(null) } }),
   test: Object.assign(getters({ options: () => frozen(JSON.parse(host.options())) }), {
-    abort: absent("`exec.test.abort`", "a threshold can end a run: see docs/k6.md"),
+    abort: (message) => {
+      const text = message === undefined ? "" : String(message);
+      host.abort(text);
+      fault(`test aborted${text === "" ? "" : `: ${text}`}`);
+    },
     fail: absent("`exec.test.fail`"),
   }),
 };

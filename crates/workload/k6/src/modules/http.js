@@ -1,5 +1,8 @@
 // `k6/http`.
-import { bytesOf, currentGroup, fault, host, isBytes, missing, outsideOfInit, sample } from "throng:core";
+import { bytesOf, currentGroup, fault, host, isBytes, missing, outsideOfInit, sample, systemTags } from "throng:core";
+import { CookieJar, cookieJar, cookieOf, ownJar } from "throng:cookies";
+import { formOf, linkOf, parseHTML } from "throng:html";
+import { ask, askAll } from "throng:policy";
 
 const STATUS = {
   100: "Continue", 101: "Switching Protocols", 200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information",
@@ -121,26 +124,6 @@ const durationOf = (value) => {
     return sum + Number(number) * UNITS[unit];
   }, 0);
 };
-const cookieOf = (text) => {
-  const [pair, ...attributes] = text.split(";").map((part) => part.trim());
-  const at = pair.indexOf("=");
-  const cookie = { name: pair.slice(0, at), value: pair.slice(at + 1), domain: "", path: "", http_only: false, secure: false, max_age: 0, expires: 0 };
-  for (const attribute of attributes) {
-    const [key, ...rest] = attribute.split("=");
-    const value = rest.join("=");
-    switch (key.toLowerCase()) {
-      case "domain": cookie.domain = value.replace(/^\./, ""); break;
-      case "path": cookie.path = value; break;
-      case "httponly": cookie.http_only = true; break;
-      case "secure": cookie.secure = true; break;
-      case "max-age": cookie.max_age = Number(value) || 0; break;
-      case "expires": cookie.expires = Date.parse(value) || 0; break;
-      default:
-    }
-  }
-  return cookie;
-};
-
 // gjson's paths, as far as names, numbers and `#` go.
 const selected = (value, selector) => {
   const parts = selector.replace(/\\\./g, "\u0000").split(".").map((part) => part.replace(/\u0000/g, "."));
@@ -172,9 +155,22 @@ export class Response {
     }
     return selector === undefined ? value : selected(value, String(selector));
   }
-  html() { return missing("`Response.html`"); }
-  submitForm() { return missing("`Response.submitForm`"); }
-  clickLink() { return missing("`Response.clickLink`"); }
+  html(selector) {
+    if (this.body === null || this.body === undefined) {
+      fault("the body is null so we can't transform it to HTML - this likely was because of a request error getting the response");
+    }
+    const page = parseHTML(typeof this.body === "string" ? this.body : host.decode(this.body));
+    return selector === undefined ? page : page.find(selector);
+  }
+  submitForm(given) {
+    const { method, url: address, values } = formOf(this.html(), this.url, given);
+    const params = given === undefined || given === null ? undefined : given.params;
+    if (method !== "GET") return send(method, address, values, params);
+    return send(method, `${address.replace(/[?#].*$/, "")}?${form(values)}`, null, params);
+  }
+  clickLink(given) {
+    return send("GET", linkOf(this.html(), this.url, given), null, given === undefined || given === null ? undefined : given.params);
+  }
 }
 
 // The samples of a request.
@@ -204,12 +200,13 @@ const prepared = (method, target, given, params) => {
     headers.push(key, String(value));
   }
   if (type && !hasType) headers.push("Content-Type", type);
-  const own = Object.keys(options.cookies || {}).map((key) => {
-    const cookie = options.cookies[key];
+  const jar = ownJar(options.jar);
+  const cookies = Object.assign(jar === undefined ? {} : Object.fromEntries(jar.list(address)), options.cookies);
+  const own = Object.keys(cookies).map((key) => {
+    const cookie = cookies[key];
     return `${key}=${cookie !== null && typeof cookie === "object" ? cookie.value : cookie}`;
   });
   if (own.length > 0) headers.push("Cookie", own.join("; "));
-  if (options.jar) missing("a cookie jar of a request's own (`jar`)");
   if (options.auth) missing("`auth` of a request", "write the header `Authorization`, or user and password in the URL");
   const kind = options.responseType || (host.discards() ? "none" : "text");
   if (!["text", "binary", "none"].includes(kind)) fault(`invalid responseType "${kind}"`);
@@ -228,7 +225,9 @@ const prepared = (method, target, given, params) => {
       name,
       kind,
       compression: options.compression === undefined ? "" : String(options.compression),
+      bare: jar !== undefined,
     },
+    jar,
     isGrouped: isTemplate || tags.name !== undefined,
     isJudged: expected !== null,
     throws: options.throw === undefined ? host.throws() : Boolean(options.throw),
@@ -262,6 +261,7 @@ const answered = (asked, raw) => {
       const cookie = cookieOf(value);
       const before = has(response.cookies, cookie.name) ? response.cookies[cookie.name] : [];
       setOwn(response.cookies, cookie.name, [...before, cookie]);
+      if (asked.jar !== undefined) asked.jar.set(raw.url, value);
     }
   }
   response.body = raw.body;
@@ -277,7 +277,7 @@ const answered = (asked, raw) => {
   if (raw.error) system.error = raw.error;
   if (response.error_code) system.error_code = String(response.error_code);
   if (isJudged) system.expected_response = String(raw.isExpected);
-  const all = Object.assign(system, tags);
+  const all = Object.assign(systemTags(system), tags);
   // Each redirect is a request of its own, which is expected.
   for (const [status, ...times] of raw.hops) {
     const hop = Object.assign({}, all, { status: String(status) });
@@ -296,7 +296,7 @@ const answered = (asked, raw) => {
 
 const send = (method, target, body, params) => {
   const asked = prepared(method, target, body, params);
-  return answered(asked, host.http(asked));
+  return answered(asked, ask(asked));
 };
 
 // Requests at the same time: a list of them, or an object.
@@ -312,7 +312,7 @@ const batch = (requests) => {
     }
     return prepared("GET", one, null, undefined);
   });
-  const answers = asked.length === 0 ? [] : host.batch(asked);
+  const answers = asked.length === 0 ? [] : askAll(asked);
   const responses = Array.isArray(requests) ? [] : {};
   keys.forEach((key, at) => { responses[key] = answered(asked[at], answers[at]); });
   return responses;
@@ -328,8 +328,7 @@ const http = {
   post: withBody("POST"), put: withBody("PUT"), patch: withBody("PATCH"),
   del: withBody("DELETE"), options: withBody("OPTIONS"),
   asyncRequest: () => missing("`http.asyncRequest`", "`http.request` is"),
-  cookieJar: () => missing("`http.cookieJar`", "a user stores cookies by itself, until its iteration ends"),
-  CookieJar: function CookieJar() { missing("`http.CookieJar`"); },
+  cookieJar, CookieJar,
   TLS_1_0: "tls1.0", TLS_1_1: "tls1.1", TLS_1_2: "tls1.2", TLS_1_3: "tls1.3",
 };
 export default http;

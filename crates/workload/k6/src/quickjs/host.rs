@@ -17,11 +17,13 @@ use stats::rng::{Purpose, Rng};
 
 use super::digests;
 use super::modules::Texts;
+use super::pages::Pages;
 use crate::exchange::{
-    Answer, Ask, Begin, Checked, ConsoleLine, Memory, Request, Response, Sample, Surroundings,
-    Yielded,
+    Answer, Ask, Begin, Checked, ConsoleLine, CookieAsk, Memory, Request, Response, Sample,
+    Surroundings, Yielded,
 };
 use crate::files;
+use crate::progress::progress;
 
 /// Lines of the console that are kept until they are taken.
 const LINES_MAX: usize = 100;
@@ -53,8 +55,15 @@ pub(crate) struct Shared {
     /// Items of shared arrays as JSON, by the arrays' names, and their bytes.
     arrays: RefCell<BTreeMap<String, Vec<String>>>,
     arrays_bytes: Cell<usize>,
+    pages: Pages,
+    /// Whether the script's texts name what looks at pages, once that is known.
+    pub(crate) looks_at_pages: Cell<Option<bool>>,
     /// Iterations that have ended.
     pub(crate) iterations: Cell<u64>,
+    /// The loop's part of the requests by second that the options allow.
+    pub(crate) part: Cell<f64>,
+    /// When the next request may be made, in milliseconds since the run's start.
+    next_ms: Cell<f64>,
 }
 
 impl Shared {
@@ -63,8 +72,23 @@ impl Shared {
             memory: Arc::clone(memory),
             arrays: RefCell::default(),
             arrays_bytes: Cell::new(0),
+            pages: Pages::default(),
+            looks_at_pages: Cell::new(None),
             iterations: Cell::new(0),
+            part: Cell::new(0.0),
+            next_ms: Cell::new(0.0),
         }
+    }
+
+    /// Takes turns of requests, of which this many come by second; returns the seconds until the last of them.
+    fn turn(&self, now_ms: f64, count: f64, per_s: f64) -> f64 {
+        if !(per_s > 0.0 && count > 0.0) {
+            return 0.0;
+        }
+        let gap_ms = 1e3 / per_s;
+        let first_ms = self.next_ms.get().max(now_ms);
+        self.next_ms.set(first_ms + count * gap_ms);
+        (first_ms + (count - 1.0) * gap_ms - now_ms) / 1e3
     }
 }
 
@@ -147,12 +171,14 @@ impl State {
         }
     }
 
-    /// The user continues.
-    pub(crate) fn enter(&self, around: &Surroundings<'_>) {
+    /// The user continues. `waited`: its time of computing begins anew.
+    pub(crate) fn enter(&self, around: &Surroundings<'_>, waited: bool) {
         self.unix_ms.set(around.unix_ms);
         self.elapsed_ms.set(around.elapsed_ms);
         self.rng.set(*around.rng);
-        self.began_ns.set(None);
+        if waited {
+            self.began_ns.set(None);
+        }
         self.exhausted.set(false);
         self.shared.memory.give_back(self.kept_bytes.replace(0));
     }
@@ -267,6 +293,12 @@ impl State {
             "startTime": self.unix_ms.get() - self.elapsed_ms.get(),
             "scenario": begin.scenario,
             "executor": scenario["executor"],
+            "progress": progress(
+                scenario,
+                self.elapsed_ms.get(),
+                self.iteration.get().saturating_sub(1),
+                begin.number,
+            ),
         })
         .to_string()
     }
@@ -284,6 +316,13 @@ impl State {
         let given: Object<'js> = described.get("given")?;
         let kind: String = given.get("kind")?;
         response_of(ctx, response, request, &kind)
+    }
+
+    fn cookies(&self, ctx: &Ctx<'_>, ask: CookieAsk) -> Result<Vec<(String, String)>> {
+        match self.wait(ctx, Ask::Cookies(ask))? {
+            Answer::Cookies(cookies) => Ok(cookies),
+            _ => Err(Exception::throw_internal(ctx, "the answer is none of cookies")),
+        }
     }
 
     fn open(&self, ctx: &Ctx<'_>, path: &str) -> Result<Arc<[u8]>> {
@@ -308,7 +347,7 @@ impl Drop for State {
 
 /// A text's UTF-8, or the bytes of a buffer.
 #[expect(unsafe_code, reason = "a buffer's bytes are copied before anything else can run")]
-fn bytes_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Vec<u8>> {
+pub(crate) fn bytes_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Vec<u8>> {
     if let Some(text) = value.as_string() {
         return text.to_string().map(String::into_bytes);
     }
@@ -376,6 +415,9 @@ fn request_of<'js>(ctx: &Ctx<'js>, state: &State, described: &Object<'js>) -> Re
     if let Some(basic) = basic.filter(|_| !has(&headers, "authorization")) {
         headers.push(("Authorization".to_owned(), basic));
     }
+    if state.options["noConnectionReuse"] == true {
+        headers.push(("Connection".to_owned(), "close".to_owned()));
+    }
     if let Some(agent) = state.options["userAgent"].as_str()
         && !has(&headers, "user-agent")
     {
@@ -404,6 +446,7 @@ fn request_of<'js>(ctx: &Ctx<'js>, state: &State, described: &Object<'js>) -> Re
         method,
         url,
         name: given.get("name")?,
+        bare: given.get("bare")?,
         headers,
         body,
         timeout_ns: (timeout_ms.clamp(1.0, TIMEOUT_MS_MAX) * 1e6) as u64,
@@ -504,6 +547,10 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
         Phase::Call => "call",
     });
     function!("options", own, move || own.options.to_string());
+    function!("turn", own, move |count: f64| {
+        let rate = own.options["rps"].as_f64().unwrap_or(0.0) * own.shared.part.get();
+        own.shared.turn(own.elapsed_ms.get(), count, rate)
+    });
     function!("discards", own, move || own.options["discardResponseBodies"] == true);
     function!("throws", own, move || own.options["throw"] == true);
     function!("open", own, move |ctx: Ctx<'js>, path: String, binary: bool| {
@@ -565,6 +612,18 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
             _ => Err(Exception::throw_internal(&ctx, "the answer is none to a request")),
         }
     });
+    function!("abort", own, move |text: String| {
+        own.write("error", &format!("test aborted: {text}"));
+        own.yielded.borrow_mut().aborts = true;
+    });
+    function!("cookies", own, move |ctx: Ctx<'js>, url: String| {
+        let cookies = own.cookies(&ctx, CookieAsk::Of(url))?;
+        let flat = cookies.into_iter().flat_map(|(name, value)| [name, value]);
+        Ok::<Vec<String>, rquickjs::Error>(flat.collect())
+    });
+    function!("setCookie", own, move |ctx: Ctx<'js>, url: String, line: String| {
+        own.cookies(&ctx, CookieAsk::Set { url, line }).map(|_| ())
+    });
     function!("batch", own, move |ctx: Ctx<'js>, all: Vec<Object<'js>>| {
         let requests = all.iter().map(|described| request_of(&ctx, &own, described));
         let requests = requests.collect::<Result<Vec<Request>>>()?;
@@ -578,6 +637,13 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
             }
             _ => Err(Exception::throw_internal(&ctx, "the answer is none to a batch")),
         }
+    });
+    function!("page", own, move |ctx: Ctx<'js>, text: String| {
+        own.shared.pages.outline(&text).map_err(|why| Exception::throw_message(&ctx, &why))
+    });
+    function!("select", own, move |ctx: Ctx<'js>, text: String, selector: String| {
+        let found = own.shared.pages.select(&text, &selector);
+        found.map_err(|why| Exception::throw_message(&ctx, &why))
     });
     function!("encode", _own, move |ctx: Ctx<'js>, text: String| {
         ArrayBuffer::new_copy(ctx, text.as_bytes())
@@ -621,6 +687,17 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_take_turns() {
+        let memory: Arc<dyn Memory> = Arc::new(crate::quickjs::memory::Unlimited);
+        let shared = Shared::new(&memory);
+        // Four a second: at once, and then every quarter of a second.
+        let turns = [(0.0, 1.0), (0.0, 1.0), (100.0, 2.0), (2000.0, 1.0)];
+        let waits = turns.map(|(now_ms, count)| shared.turn(now_ms, count, 4.0));
+        assert_eq!(waits, [0.0, 0.25, 0.65, 0.0]);
+        assert_eq!(shared.turn(2000.0, 1.0, 0.0), 0.0);
+    }
 
     #[test]
     fn urls_lose_what_is_not_sent() {

@@ -1,7 +1,6 @@
 //! A script evaluated once, as k6 does before a test: for its options, and for what it reads.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use rquickjs::{Object, Value};
 
 use super::host::{MetricDeclared, Shared, State};
 use super::memory::Unlimited;
-use super::modules::{Missing, Modules};
+use super::modules::{Missing, Modules, texts};
 use super::user::{context, load, thrown};
 use crate::exchange::{Fault, Memory};
 use crate::scenario::{Declared, MetricKind, Script};
@@ -120,9 +119,7 @@ fn evaluate(files: &[K6File], env: &[(String, String)]) -> Found {
         time_max_ns: crate::TIME_NS_MAX,
         memory_bytes_max: crate::MEMORY_BYTES_MAX,
     });
-    let texts: BTreeMap<_, _> =
-        files.iter().map(|file| (file.name.clone(), Arc::clone(&file.bytes))).collect();
-    let texts = Rc::new(RefCell::new(texts));
+    let texts = texts(files);
     let memory: Arc<dyn Memory> = Arc::new(Unlimited);
     let shared = Rc::new(Shared::new(&memory));
     let state = Rc::new(State::new(&script, &Rc::default(), &shared, &texts, 0));

@@ -7,9 +7,10 @@ use plan::K6Script;
 use rquickjs::{Ctx, Exception, Value};
 
 use super::host::{Phase, State, bytes_of};
+use super::memory::Unlimited;
 use super::modules::Modules;
 use super::user::{Common, context, load, thrown};
-use crate::exchange::{Console, Fault, Surroundings};
+use crate::exchange::{Console, Fault, Memory, Surroundings};
 use crate::summary::Written;
 
 /// Most files that it wants written, and most bytes of all of them.
@@ -30,7 +31,8 @@ pub fn handle_summary(
     if !main.windows(NAME.len()).any(|word| word == NAME.as_bytes()) {
         return (Ok(None), Console::default());
     }
-    let Common { script, options, shared, texts } = &Common::new(script);
+    let memory: Arc<dyn Memory> = Arc::new(Unlimited);
+    let Common { script, options, shared, texts } = &Common::new(script, &memory);
     let state = Rc::new(State::new(script, options, shared, texts, 0));
     state.enter(around, true);
     let written = context(&state, &Modules::new(&state)).and_then(|context| {

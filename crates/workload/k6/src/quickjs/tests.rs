@@ -8,8 +8,11 @@ use plan::{K6File, K6Metric, K6Script, MetricId};
 use stats::rng::{Purpose, Rng};
 
 use super::memory::Unlimited;
-use super::{Common, User, read};
-use crate::exchange::{Answer, Ask, Begin, Fault, Memory, Response, Surroundings, Yielded};
+use super::{Common, User, handle_summary, read};
+use crate::exchange::{
+    Answer, Ask, Begin, CookieAsk, Fault, Memory, Request, Response, Surroundings, Yielded,
+};
+use crate::summary::Written;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/k6");
 
@@ -43,8 +46,12 @@ fn script(text: &str) -> Arc<K6Script> {
 }
 
 fn common(text: &str) -> Common {
+    of_script(&script(text))
+}
+
+fn of_script(script: &Arc<K6Script>) -> Common {
     let memory: Arc<dyn Memory> = Arc::new(Unlimited);
-    Common::new(&script(text), &memory)
+    Common::new(script, &memory)
 }
 
 /// A user and all that it has recorded.
@@ -93,7 +100,7 @@ fn done(ask: Ask) -> Result<Option<String>, Fault> {
 /// What a function returns whose body this is.
 fn returned(body: &str) -> Result<Option<String>, Fault> {
     let text = format!(
-        "import http from 'k6/http'; import * as k6 from 'k6'; import encoding from 'k6/encoding'; import crypto from 'k6/crypto';
+        "import {{ parseHTML }} from 'k6/html'; import http from 'k6/http'; import * as k6 from 'k6'; import encoding from 'k6/encoding'; import crypto from 'k6/crypto';
          import exec from 'k6/execution'; import {{ SharedArray }} from 'k6/data'; import {{ Trend }} from 'k6/metrics';
          const mine = new Trend('mine'); const bytes = open('./data.bin', 'b');
          export default function (data) {{ {body} }}"
@@ -312,10 +319,294 @@ fn modules_do_what_k6_says() {
     assert_eq!(result, Ok(Some("4".to_owned())));
 }
 
+/// A page for the selections below.
+const PAGE: &str = r#"<html><body><h1 id="top" class="a b">One</h1><ul><li data-n="1">x</li><li data-n="2" class="on">y</li>
+<li>z<b>!</b></li></ul><form action="go?x=1" method="post"><input name="q" value="v"><input type="checkbox" name="c" checked>
+<input type="checkbox" name="d"><select name="s"><option value="1">a<option value="2" selected>b</select>
+<textarea name="t">text</textarea><input type="submit" name="send" value="Send"></form><a href="../z">l</a></body></html>"#;
+
+#[test]
+fn selections_are_those_of_k6() {
+    for (body, expected) in [
+        ("page.find('h1').text()", r#""One""#),
+        ("page.find('h1').attr('class')", r#""a b""#),
+        ("page.find('h1').attr('none', 'instead')", r#""instead""#),
+        ("page.find('li').size()", "3"),
+        ("page.find('li').first().next().text()", r#""y""#),
+        ("page.find('li').last().html()", r#""z<b>!</b>""#),
+        ("page.find('li').eq(1).is('.on')", "true"),
+        ("page.find('li').map((i, el) => `${i}${el.textContent()}`)", r#"["0x","1y","2z!"]"#),
+        ("page.find('li').filter('[data-n]').data('n')", "1"),
+        ("page.find('li').not('.on').text()", r#""xz!""#),
+        ("page.find('b').closest('li').index()", "2"),
+        (
+            "page.find('b').parents().toArray().map((s) => s.get(0).nodeName())",
+            r#"["li","ul","body","html"]"#,
+        ),
+        ("page.find('.on').siblings().size()", "2"),
+        ("page.find('ul').has('b').size()", "1"),
+        ("page.find('ul').children('.on').text()", r#""y""#),
+        ("page.find('form').serialize()", r#""c=on&q=v&s=2&t=text""#),
+        ("page.find('select').val()", r#""2""#),
+        ("page.find('h1').get(0).classList()", r#"["a","b"]"#),
+        ("page.find('i').html() === undefined", "true"),
+        ("page.find('li').slice(1).end().size()", "3"),
+        ("(() => { let n = 0; page.find('li').each((i) => { n += i; }); return n; })()", "3"),
+    ] {
+        let page = serde_json::Value::from(PAGE);
+        let found = returned(&format!("const page = parseHTML({page}); return {body};"));
+        assert_eq!(found, Ok(Some(expected.to_owned())), "{body}");
+    }
+    let fault = returned("parseHTML('<p>').find('p:contains(x)');").unwrap_err();
+    assert!(fault.message.contains("p:contains(x)"), "{fault}");
+}
+
+/// A user whose function has this body, in a module of `k6/http`.
+fn user_of(body: &str) -> Driven {
+    let text = format!(
+        "import http from 'k6/http'; import exec from 'k6/execution';
+         export default function () {{ {body} }}"
+    );
+    Driven::new(&common(&text), 1)
+}
+
+fn asked(ask: Ask) -> Request {
+    match ask {
+        Ask::Request(request) => *request,
+        other => panic!("it asks for no request: {other:?}"),
+    }
+}
+
+fn page(text: &str) -> Answer {
+    let response = Response {
+        status: 200,
+        url: "http://a.test/x/y".to_owned(),
+        headers: vec![("Set-Cookie".to_owned(), "own=1; Path=/".to_owned())],
+        body: text.as_bytes().to_vec(),
+        ..Response::default()
+    };
+    Answer::Response(Box::new(response))
+}
+
+#[test]
+fn forms_are_sent_and_links_followed() {
+    let mut user = user_of(
+        "const r = http.get('http://a.test/x/y'); r.submitForm({ fields: { q: 'new' } }); return r.clickLink().status;",
+    );
+    asked(user.begin(""));
+    let sent = asked(user.resume(page(PAGE)));
+    assert_eq!((sent.method.as_str(), sent.url.as_str()), ("POST", "http://a.test/x/go?x=1"));
+    let body = String::from_utf8(sent.body.unwrap()).unwrap();
+    assert_eq!(body, "c=on&q=new&s=2&send=Send&t=text");
+    let sent = asked(user.resume(page("")));
+    assert_eq!((sent.method.as_str(), sent.url.as_str()), ("GET", "http://a.test/z"));
+    assert_eq!(done(user.resume(page(""))), Ok(Some("200".to_owned())));
+}
+
+#[test]
+fn cookies_of_the_user_are_the_hosts() {
+    let mut user = user_of(
+        "const jar = http.cookieJar(); jar.set('http://a.test/', 'n', 'v', { path: '/p', max_age: 5, secure: true });
+         const all = jar.cookiesForURL('http://a.test/'); jar.delete('http://a.test/', 'n'); return all;",
+    );
+    let set = |ask: Ask| match ask {
+        Ask::Cookies(CookieAsk::Set { url, line }) => (url, line),
+        other => panic!("it sets nothing: {other:?}"),
+    };
+    let (url, line) = set(user.begin(""));
+    assert_eq!(
+        (url.as_str(), line.as_str()),
+        ("http://a.test/", "n=v; Path=/p; Max-Age=5; Secure")
+    );
+    let ask = user.resume(Answer::Cookies(Vec::new()));
+    assert!(matches!(ask, Ask::Cookies(CookieAsk::Of(_))), "{ask:?}");
+    let cookies = [("a", "1"), ("a", "2"), ("b", "3")];
+    let cookies = cookies.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let (_, line) = set(user.resume(Answer::Cookies(cookies)));
+    assert_eq!(line, "n=; Max-Age=-1");
+    let result = done(user.resume(Answer::Cookies(Vec::new())));
+    assert_eq!(result, Ok(Some(r#"{"a":["1","2"],"b":["3"]}"#.to_owned())));
+}
+
+#[test]
+fn cookies_without_end_are_ended() {
+    let mut user =
+        user_of("const jar = http.cookieJar(); for (;;) jar.set('http://a.test/', 'n', 'v');");
+    let mut ask = user.begin("");
+    while matches!(ask, Ask::Cookies(_)) {
+        ask = user.resume(Answer::Cookies(Vec::new()));
+    }
+    let fault = done(ask).unwrap_err();
+    assert!(fault.message.contains("without waiting"), "{fault}");
+}
+
+#[test]
+fn jars_of_a_scripts_own_are_beside_the_users() {
+    let mut user = user_of(
+        "const jar = new http.CookieJar(); jar.set('http://a.test/', 'mine', 'x');
+         http.get('http://a.test/x', { jar, cookies: { more: 'y' } });
+         return jar.cookiesForURL('http://a.test/');",
+    );
+    let sent = asked(user.begin(""));
+    let cookie = sent.headers.iter().find(|(name, _)| name == "Cookie").unwrap();
+    assert!(sent.bare);
+    assert_eq!(cookie.1, "mine=x; more=y");
+    let result = done(user.resume(page("")));
+    assert_eq!(result, Ok(Some(r#"{"mine":["x"],"own":["1"]}"#.to_owned())));
+    assert!(!asked(user_of("http.get('http://a.test/');").begin("")).bare);
+}
+
+#[test]
+fn a_script_may_end_the_run() {
+    let mut user = user_of("exec.test.abort('enough');");
+    let fault = done(user.begin("")).unwrap_err();
+    assert!(fault.message.contains("test aborted: enough"), "{fault}");
+    assert!(user.yielded[0].aborts);
+    assert_eq!(user.lines(), ["error: test aborted: enough"]);
+}
+
+fn with_options(text: &str, options: &str) -> Driven {
+    let script = Arc::new(K6Script { options: options.to_owned(), ..(*script(text)).clone() });
+    Driven::new(&of_script(&script).with_part(1.0), 1)
+}
+
+#[test]
+fn options_say_which_requests_are_sent_and_when() {
+    let text = "
+        import http from 'k6/http';
+        export default function () {
+          const r = http.get('http://sub.blocked.test:80/');
+          http.get('http://a.test/'); http.get('http://a.test/');
+          return [r.status, r.error, r.error_code];
+        }";
+    let options = r#"{"rps": 2, "blockHostnames": ["*.blocked.test"], "noConnectionReuse": true}"#;
+    let mut user = with_options(text, options);
+    let sent = asked(user.begin(""));
+    assert_eq!(sent.url, "http://a.test/");
+    assert!(sent.headers.contains(&("Connection".to_owned(), "close".to_owned())));
+    assert!(matches!(user.resume(page("")), Ask::Sleep(500_000_000)));
+    asked(user.resume(Answer::Woken));
+    let result = done(user.resume(page("")));
+    assert_eq!(result, Ok(Some(r#"[0,"blocked hostname",1111]"#.to_owned())));
+}
+
+#[test]
+fn system_tags_that_are_not_wanted_are_on_no_sample() {
+    let text = "
+        import { check } from 'k6';
+        export default function () { check(1, { named: true }); }";
+    let count = |options: &str| {
+        let tagged = K6Metric {
+            base: "checks".to_owned(),
+            tags: vec![("check".to_owned(), "named".to_owned())],
+            id: MetricId(0),
+        };
+        let script = K6Script {
+            options: options.to_owned(),
+            metrics: vec![tagged],
+            ..(*script(text)).clone()
+        };
+        let mut user = Driven::new(&of_script(&Arc::new(script)), 1);
+        done(user.begin("")).unwrap();
+        user.yielded[0].samples.len()
+    };
+    assert_eq!(count("{}"), 1);
+    assert_eq!(count(r#"{"systemTags": ["check", "url"]}"#), 1);
+    assert_eq!(count(r#"{"systemTags": ["url"]}"#), 0);
+}
+
+#[test]
+fn modules_of_common_js_run() {
+    let text = "
+        const k6 = require('k6'); const { b } = require('./b.js');
+        module.exports.options = { vus: 3 };
+        module.exports.default = function () { return [typeof k6.check, b, require('k6') === k6]; };";
+    let files = vec![
+        K6File { name: "script.js".to_owned(), bytes: text.as_bytes().into() },
+        K6File { name: "b.js".to_owned(), bytes: b"exports.b = 7;".as_slice().into() },
+    ];
+    let script = Arc::new(K6Script { files: files.clone(), ..(*script("")).clone() });
+    let result = done(Driven::new(&of_script(&script), 1).begin(""));
+    assert_eq!(result, Ok(Some(r#"["function",7,true]"#.to_owned())));
+    let read_file = |name: &str| {
+        let file = files.iter().find(|file| file.name == name);
+        file.map(|file| file.bytes.to_vec()).ok_or_else(|| "gone".to_owned())
+    };
+    let found = read("script.js", &[], &read_file).unwrap();
+    assert_eq!(found.options["vus"], 3);
+    assert_eq!(found.functions, ["default"]);
+    assert_eq!(found.files.len(), 2);
+}
+
+/// What `handleSummary` with this body makes of a summary.
+fn handled(body: &str) -> (Result<Option<Vec<Written>>, Fault>, Vec<String>) {
+    let text = format!(
+        "import {{ textSummary, jUnit }} from 'https://jslib.k6.io/k6-summary/0.1.0/index.js';
+         import http from 'k6/http';
+         export default () => {{}};
+         export function handleSummary(data) {{ {body} }}"
+    );
+    let summary = serde_json::json!({
+        "root_group": { "name": "", "path": "", "id": "x", "groups": [],
+            "checks": [{ "name": "ok", "passes": 3, "fails": 1 }] },
+        "options": { "noColor": true },
+        "metrics": {
+            "http_req_duration": { "type": "trend", "contains": "time",
+                "values": { "avg": 1.5, "p(95)": 1234.5 }, "thresholds": { "avg<1": { "ok": false } } },
+            "http_reqs": { "type": "counter", "contains": "default", "values": { "count": 3, "rate": 1.5 } },
+            "data_sent": { "type": "counter", "contains": "data", "values": { "count": 1500, "rate": 12 } },
+            "http_req_failed": { "type": "rate", "contains": "default",
+                "values": { "rate": 0.25, "passes": 1, "fails": 3 } },
+        },
+    });
+    let mut rng = Rng::new(1, 1, Purpose::Value);
+    let mut around = Surroundings { unix_ms: 5.0, elapsed_ms: 0.0, rng: &mut rng };
+    let (result, console) = handle_summary(&script(&text), &summary, &mut around);
+    (result, console.lines.into_iter().map(|line| line.text).collect())
+}
+
+#[test]
+fn summaries_are_handled_by_the_script() {
+    let body = "console.log('made', Date.now());
+        return { stdout: textSummary(data), 'out/a.json': JSON.stringify(data.metrics.http_reqs), 'b.xml': jUnit(data) };";
+    let (result, lines) = handled(body);
+    let written = result.unwrap().unwrap();
+    assert_eq!(lines, ["made 5"]);
+    let text = |path: &str| {
+        let one = written.iter().find(|one| one.path == path).unwrap();
+        String::from_utf8(one.bytes.clone()).unwrap()
+    };
+    let shown = text("stdout");
+    for line in [
+        "✗ ok",
+        "↳  75% — ✓ 3 / ✗ 1",
+        "✗ http_req_duration...: avg=1.5ms p(95)=1.23s",
+        "http_reqs...........: 3 1.5/s",
+        "data_sent...........: 1.5 kB 12 B/s",
+        "http_req_failed.....: 25.00% ✓ 1 ✗ 3",
+    ] {
+        assert!(shown.contains(line), "{line}\nis not in\n{shown}");
+    }
+    assert_eq!(
+        text("out/a.json"),
+        r#"{"type":"counter","contains":"default","values":{"count":3,"rate":1.5}}"#
+    );
+    assert!(text("b.xml").contains("tests=\"1\" failures=\"1\""), "{}", text("b.xml"));
+    assert_eq!(handled("return undefined;").0, Ok(None));
+    for (body, expected) in [
+        ("return 'text';", "an object of texts"),
+        ("return { a: {} };", "no text for \"a\""),
+        ("throw new Error('why');", "Error: why"),
+        ("http.get('http://a.test/');", "nothing can be waited for here"),
+    ] {
+        let message = handled(body).0.unwrap_err().message;
+        assert!(message.contains(expected), "{body}: {message}");
+    }
+}
+
 #[test]
 fn what_is_not_there_says_so_with_its_line() {
     for (body, expected) in [
-        ("http.cookieJar();", "`http.cookieJar` of k6 is not supported here"),
         ("setTimeout(() => {}, 1);", "`setTimeout` of k6 is not supported here"),
         ("http.get('nowhere');", "invalid URL"),
         ("new SharedArray('x', () => []);", "must be called in the init context"),

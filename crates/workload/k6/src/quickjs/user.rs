@@ -12,7 +12,8 @@ use rquickjs::{Context, Ctx, Error, Exception, Function, Module, Object, Runtime
 
 use super::host::{Phase, Shared, State, host};
 use super::memory::Counted;
-use super::modules::{CORE, Modules, Texts};
+use super::modules::{CORE, Modules, Texts, texts};
+use crate::commonjs::EXPORTS;
 use crate::exchange::{Answer, Ask, Begin, Fault, Memory, Surroundings, Yielded};
 
 /// A user's stack. Its pages are the kernel's until they are used.
@@ -26,10 +27,10 @@ const JOBS_MAX: u32 = 100_000;
 
 /// What all users of a loop share: the script's files and options, and the items of shared arrays.
 pub struct Common {
-    script: Arc<K6Script>,
-    options: Rc<serde_json::Value>,
-    shared: Rc<Shared>,
-    texts: Texts,
+    pub(super) script: Arc<K6Script>,
+    pub(super) options: Rc<serde_json::Value>,
+    pub(super) shared: Rc<Shared>,
+    pub(super) texts: Texts,
 }
 
 impl fmt::Debug for Common {
@@ -41,14 +42,19 @@ impl fmt::Debug for Common {
 impl Common {
     /// `memory`: what all users' contexts take part of.
     pub fn new(script: &Arc<K6Script>, memory: &Arc<dyn Memory>) -> Common {
-        let files = script.files.iter();
-        let texts = files.map(|file| (file.name.clone(), Arc::clone(&file.bytes)));
         Common {
             script: Arc::clone(script),
             options: Rc::new(serde_json::from_str(&script.options).unwrap_or_default()),
             shared: Rc::new(Shared::new(memory)),
-            texts: Rc::new(texts.collect::<std::collections::BTreeMap<_, _>>().into()),
+            texts: texts(&script.files),
         }
+    }
+
+    /// Says which part of the run's requests are this loop's, 0 to 1, where the options limit their number by second.
+    #[must_use]
+    pub fn with_part(self, part: f64) -> Common {
+        self.shared.part.set(part);
+        self
     }
 }
 
@@ -95,7 +101,9 @@ impl User {
         if self.stack.done() {
             return Ask::Done(Err(Fault::new("the script's context is gone")));
         }
-        self.state.enter(around);
+        // What is there at once is nothing to have waited for: a script that does nothing else ends by its limit.
+        let waited = !matches!(answer, Answer::Cookies(_));
+        self.state.enter(around, waited);
         let result = self.stack.resume(answer);
         self.state.leave(around);
         match result {
@@ -164,7 +172,11 @@ fn live(state: &Rc<State>, yielder: &Yielder<Answer, Ask>, first: Answer) -> Fau
             }
             begin = match yielder.suspend(Ask::Done(result)) {
                 Answer::Begin(begin) => begin,
-                Answer::Woken | Answer::Response(_) | Answer::Batch(_) | Answer::End => {
+                Answer::Woken
+                | Answer::Response(_)
+                | Answer::Cookies(_)
+                | Answer::Batch(_)
+                | Answer::End => {
                     return ended();
                 }
             };
@@ -215,10 +227,17 @@ pub(crate) fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
         let globals = ctx.globals();
         globals.set("__VU", state.vu)?;
         globals.set("__ITER", 0)?;
-        let module = Module::declare(ctx.clone(), file.name.as_str(), file.bytes.to_vec())?;
+        let text = state.texts.borrow().get(&file.name).cloned();
+        let text = text.unwrap_or_else(|| Arc::clone(&file.bytes)).to_vec();
+        let module = Module::declare(ctx.clone(), file.name.as_str(), text)?;
         let (module, done) = module.eval()?;
         done.finish::<()>()?;
-        module.namespace()
+        let exports = module.namespace()?;
+        // Those of CommonJS are one object.
+        match exports.get::<_, Option<Object<'js>>>(EXPORTS)? {
+            Some(all) => Ok(all),
+            None => Ok(exports),
+        }
     };
     loaded().map_err(|error| thrown(ctx, error, state))
 }
