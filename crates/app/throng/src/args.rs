@@ -443,12 +443,35 @@ pub(crate) struct K6Args {
     /// A variable of __ENV, such as BASE=https://shop.test; may be repeated
     #[arg(long = "env", short = 'e', value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
+    /// Exit with the codes of k6: 99 if a threshold does not hold, 107 if the script throws outside of
+    /// its iterations, 104 if an option is wrong, 108 if it ends the run, 105 after Ctrl-C, 100 and 101 if setup or teardown
+    /// takes too long; 2 if the run cannot be trusted
+    #[arg(long)]
+    pub(crate) k6_exit_codes: bool,
+    /// Write the run's summary to this file in the form of k6's --summary-export
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary_export: Option<PathBuf>,
+    /// Let handleSummary write files outside of the run's directory: its paths are then relative to the
+    /// current one, as those of k6
+    #[arg(long)]
+    pub(crate) allow_write: bool,
     /// Those of --users.
     #[arg(skip)]
     pub(crate) vus: Option<u64>,
     /// That of --duration.
     #[arg(skip)]
     pub(crate) load_duration: Option<String>,
+}
+
+impl K6Args {
+    /// Whether the command line has any that a scenario cannot take.
+    pub(crate) fn is_given(&self) -> bool {
+        self.iterations.is_some()
+            || !self.env.is_empty()
+            || self.k6_exit_codes
+            || self.summary_export.is_some()
+            || self.allow_write
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -35,6 +35,20 @@ pub(crate) enum Exit {
     CannotCreate = 73,
     /// Reading or writing failed; the disk may be full.
     Io = 74,
+    /// Of k6: a threshold failed.
+    K6Thresholds = 99,
+    /// Of k6: `setup` took too long.
+    K6SetupTimeout = 100,
+    /// Of k6: `teardown` took too long.
+    K6TeardownTimeout = 101,
+    /// Of k6: an option is wrong.
+    K6Config = 104,
+    /// Of k6: the run was interrupted.
+    K6Interrupted = 105,
+    /// Of k6: the script's top level, `setup` or `teardown` has thrown.
+    K6Exception = 107,
+    /// Of k6: the script has ended the run.
+    K6Aborted = 108,
     /// Stopped at once by a second Ctrl-C.
     Interrupted = 130,
 }

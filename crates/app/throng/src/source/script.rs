@@ -34,9 +34,11 @@ pub(crate) fn scenario(name: &str, args: &K6Args) -> Result<Text, Failure> {
     let file = Path::new(name).file_name().and_then(|file| file.to_str()).unwrap_or(name);
     let given =
         Given { vus: args.vus, iterations: args.iterations, duration: args.load_duration.clone() };
-    let text = k6::read(file, &env, &read)
-        .and_then(|script| k6::scenario(&script, &given, &variables))
-        .map_err(|fault| wrong(name, &fault, &read))?;
+    let exit = |of_k6: Exit| if args.k6_exit_codes { of_k6 } else { Exit::Data };
+    let script = k6::read(file, &env, &read)
+        .map_err(|fault| wrong(name, &fault, &read, exit(Exit::K6Exception)))?;
+    let text = k6::scenario(&script, &given, &variables)
+        .map_err(|fault| wrong(name, &fault, &read, exit(Exit::K6Config)))?;
     Ok(Text { name: name.to_owned(), text, sets: Vec::new(), original: None })
 }
 
@@ -74,7 +76,12 @@ fn variables(args: &K6Args) -> Result<Vec<Variable>, Failure> {
 }
 
 /// Prints what is wrong with a script, at its place.
-fn wrong(name: &str, fault: &Fault, read: &dyn Fn(&str) -> Result<Vec<u8>, String>) -> Failure {
+fn wrong(
+    name: &str,
+    fault: &Fault,
+    read: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+    exit: Exit,
+) -> Failure {
     let diagnostic = MietteDiagnostic::new(fault.message.clone())
         .with_code("k6-script")
         .with_severity(Severity::Error);
@@ -91,5 +98,5 @@ fn wrong(name: &str, fault: &Fault, read: &dyn Fn(&str) -> Result<Vec<u8>, Strin
     let span = span.filter(|span| text.get(span.clone()).is_some());
     print_error(&format!("{:?}", excerpt::report(diagnostic, span, None, file, &text)));
     let hint = "docs/k6.md says what of k6 is supported";
-    Failure::hinted(Exit::Data, format!("{name} cannot be run"), hint)
+    Failure::hinted(exit, format!("{name} cannot be run"), hint)
 }

@@ -1,5 +1,7 @@
 //! `throng run FILE|URL`: run a scenario and print its verdict.
 
+mod k6_exit;
+mod k6_summary;
 mod tsung_log;
 
 use std::cell::RefCell;
@@ -40,6 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let interrupt = interrupt()?;
     let pause = pause()?;
     let thresholds = plan.thresholds.clone();
+    let script = plan.k6.clone();
     let view = Rc::new(RefCell::new(View::new(args.quiet || args.json)));
     let fleet = verbs::fleet::of_run(&args.fleet, &text.name, &plan, &interrupt, &view)?;
     let continues = args.fleet.on_loss != OnLossArg::Fail;
@@ -92,7 +95,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         None => Ok(()),
     };
     let shown = Shown { json: args.json, quiet: args.quiet, full: args.full };
-    conclude(shown, &args.results, &conducted, made, log)
+    let mut code = conclude(shown, &args.results, &conducted, made, log)?;
+    let Some(script) = script else {
+        return Ok(code);
+    };
+    if args.k6.k6_exit_codes {
+        code = k6_exit::code(&script, &conducted, code)?;
+    }
+    match k6_summary::conclude(args, &script, &conducted) {
+        Err(failure) => {
+            let failed = failure.print();
+            // As in k6, whose codes say nothing of it.
+            Ok(if args.k6.k6_exit_codes { code } else { failed })
+        }
+        Ok(()) => Ok(code),
+    }
 }
 
 /// How the result of a run is printed.
@@ -213,10 +230,11 @@ fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
         k6.load_duration.clone_from(&load.duration);
         return source::scenario_or_script(&args.what, args.tsung.leniency(), &k6);
     }
-    if args.k6.iterations.is_some() || !args.k6.env.is_empty() {
+    if args.k6.is_given() {
         return Err(Failure::hinted(
             Exit::Usage,
-            "--iterations and --env apply to scripts of k6 only".to_owned(),
+            "--iterations, --env, --k6-exit-codes, --summary-export and --allow-write apply to scripts of k6 only"
+                .to_owned(),
             "a scenario has `iterations` for it, and params for what varies: --set NAME=VALUE",
         ));
     }

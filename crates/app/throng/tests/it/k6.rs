@@ -2,6 +2,7 @@
 //! the site saw it, and both sides count the same. They are shortened by their numbers alone.
 
 mod hello;
+mod scripts;
 mod site;
 
 use std::collections::{BTreeMap, BTreeSet};
