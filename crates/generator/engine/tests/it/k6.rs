@@ -222,3 +222,28 @@ fn runs_of_several_loops_make_the_same_iterations() {
         assert_eq!(peer.requests.len(), 18, "{loops} loops");
     }
 }
+
+#[test]
+fn scripts_read_and_set_cookies_and_end_runs() {
+    let (ran, requests) = run("jar.js", |request| match request.starts_with("GET /set ") {
+        true => response("200 OK", "Set-Cookie: own=1; Path=/\r\n", "set"),
+        false => ok(""),
+    });
+    assert_eq!(requests.len(), 12);
+    let cookie = |request: &String| {
+        let line = request.lines().find(|line| line.to_ascii_lowercase().starts_with("cookie:"));
+        line.map(|line| line["cookie:".len()..].trim().to_owned())
+    };
+    let sent: Vec<_> = requests.iter().map(cookie).collect();
+    for iteration in sent.chunks(4) {
+        let expected = [None, Some("own=1; mine=two"), Some("mine=two"), Some("other=3")];
+        assert_eq!(iteration, expected.map(|line| line.map(str::to_owned)));
+    }
+    for name in ["an iteration begins without cookies", "cookies of answers are there"] {
+        assert_eq!(ran.counted(&format!("check {name}"), Outcome::Ok), 3, "{name}");
+    }
+    // Each iteration has a connection of its own.
+    assert_eq!(ran.rows("connect").len(), 3);
+    assert_eq!(ran.total(|counts| counts.script_aborts), 1);
+    assert!(lines(&ran).contains(&"error: test aborted: enough".to_owned()));
+}

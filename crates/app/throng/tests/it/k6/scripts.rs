@@ -42,12 +42,28 @@ fn exit_codes_are_those_of_k6() {
         // Nothing was recorded of it, which is 0 for k6.
         ("{ thresholds: { 'http_req_duration{name:none}': ['p(95)<1'] } }", get, 0),
         (crossed, get, 99),
-        ("{ iterations: 2 }", "export default () => { http.get(`${__ENV.BASE}/`); throw new Error('x'); };", 0),
-        ("{}", "export function setup() { throw new Error('x'); }\nexport default () => http.get(`${__ENV.BASE}/`);", 107),
-        ("{}", "export function teardown() { throw new Error('x'); }\nexport default () => http.get(`${__ENV.BASE}/`);", 107),
+        (
+            "{ iterations: 2 }",
+            "export default () => { http.get(`${__ENV.BASE}/`); throw new Error('x'); };",
+            0,
+        ),
+        (
+            "{}",
+            "export function setup() { throw new Error('x'); }\nexport default () => http.get(`${__ENV.BASE}/`);",
+            107,
+        ),
+        (
+            "{}",
+            "export function teardown() { throw new Error('x'); }\nexport default () => http.get(`${__ENV.BASE}/`);",
+            107,
+        ),
         ("{}", "throw new Error('x');", 107),
         ("{ thresholds: { none: ['p(95)<1'] } }", get, 104),
-        ("{ vus: 1, duration: '60s' }", "export default () => { http.get(`${__ENV.BASE}/`); exec.test.abort('enough'); };", 108),
+        (
+            "{ vus: 1, duration: '60s' }",
+            "export default () => { http.get(`${__ENV.BASE}/`); exec.test.abort('enough'); };",
+            108,
+        ),
     ] {
         run(&Space::new(), &site, &script(options, rest), &["--quiet"], code);
     }
@@ -80,7 +96,8 @@ fn thresholds_and_scripts_end_a_run() {
     assert_eq!(run.info().status, RunStatus::Aborted);
     let events = run.events().unwrap();
     assert!(events.iter().any(|event| event.what == EventKind::ScriptAborted));
-    let is_message = |what: &EventKind| matches!(what, EventKind::Console { text } if text.contains("enough"));
+    let is_message =
+        |what: &EventKind| matches!(what, EventKind::Console { text } if text.contains("enough"));
     assert!(events.iter().any(|event| is_message(&event.what)));
 }
 
@@ -142,10 +159,8 @@ fn pages_cookies_and_connections_are_the_users() {
         });
       };";
     let space = Space::new();
-    let with_check = script(
-        &options.replace("vus: 1,", "vus: 1, thresholds: { checks: ['rate==1'] },"),
-        rest,
-    );
+    let with_check =
+        script(&options.replace("vus: 1,", "vus: 1, thresholds: { checks: ['rate==1'] },"), rest);
     run(&space, &site, &with_check, &[], 0);
     let connections: std::collections::BTreeSet<u64> =
         site.seen().iter().map(|seen| seen.connection).collect();
