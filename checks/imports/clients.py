@@ -19,7 +19,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 from lib import install
 
 REQUESTS, CONNECTIONS, SECONDS = 600, 4, 4
-RUN_SECONDS_MAX = 300
+# A busy machine takes its time; a tool that hangs must not hold the check for ever.
+RUN_SECONDS_MAX = 1_200
 # Those that `make bench-peers` does not install.
 OTHERS = {
     "vegeta": {"from": "go", "package": "github.com/tsenart/vegeta/v12", "version": "v12.13.0", "program": "vegeta"},
@@ -50,6 +51,9 @@ class Measured:
     rounding: float = 0.0
     # The operations whose figures these are: `response`: all, `succeeded`: those that did.
     of: str = "response"
+    # All times in milliseconds, of a tool that takes a percentile between two of them, where Throng takes the nearest rank.
+    # Its figure is compared with these two times, and Throng's with the nearest rank.
+    rows: tuple[float, ...] = ()
 
 
 def tool(name: str) -> tuple[tuple[str, ...], str]:
@@ -102,8 +106,12 @@ def k6(url: str, space: pathlib.Path) -> list[Measured]:
     times = metrics["http_req_duration"]
     own = {"mean": times["avg"], "p50": times["p(50)"], "p95": times["p(95)"]}
     count, failed = metrics["http_reqs"]["count"], metrics["http_req_failed"]["passes"]
-    # It interpolates between two times; the CSV has six digits behind the point.
-    return [Measured(version, form, space / f"k6.{form.lower()}", count, failed, own, 0.1) for form in ("JSON", "CSV")]
+    points = map(json.loads, (space / "k6.json").read_text().splitlines())
+    rows = tuple(point["data"]["value"] for point in points
+                 if point["type"] == "Point" and point["metric"] == "http_req_duration")
+    # The CSV has six digits behind the point, and so has the summary.
+    return [Measured(version, form, space / f"k6.{form.lower()}", count, failed, own, 1e-6, rows=rows)
+            for form in ("JSON", "CSV")]
 
 
 def vegeta(url: str, space: pathlib.Path) -> list[Measured]:
@@ -271,7 +279,9 @@ def gatling(url: str, space: pathlib.Path) -> list[Measured]:
 
         def numbers(label: str, text: str = text) -> list[float]:
             line = re.findall(rf"^> {label}.*$", text, re.MULTILINE)[-1]
-            return [float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", line[len(label):])]
+            # 3.14 writes `2,130`.
+            line = line[len(label):].replace(",", "")
+            return [float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", line)]
 
         count, _, failed = numbers("request count")
         own = {"mean": numbers("mean response time")[0], "p50": numbers("response time 50th percentile")[0],
@@ -288,7 +298,8 @@ def pytest_benchmark(_url: str, space: pathlib.Path) -> list[Measured]:
     call(*command, "-q", "--benchmark-json", space / "benchmark.json", "--benchmark-max-time", 1, space / "test_it.py")
     stats = json.loads((space / "benchmark.json").read_text())["benchmarks"][0]["stats"]
     own = {"mean": stats["mean"] * 1e3, "p50": stats["median"] * 1e3}
-    return [Measured(version, "JSON", space / "benchmark.json", stats["rounds"], 0, own, 1e-6)]
+    rows = tuple(seconds * 1e3 for seconds in stats["data"])
+    return [Measured(version, "JSON", space / "benchmark.json", stats["rounds"], 0, own, 1e-6, rows=rows)]
 
 
 def google_benchmark(_url: str, space: pathlib.Path) -> list[Measured]:

@@ -101,7 +101,7 @@ class Case:
         text = path.read_text(encoding="utf-8-sig")
         rewrite, self.tool = (
             (plan, "JMeter") if "<jmeterTestPlan" in text
-            else (collection, "newman") if re.search(r'"(_postman_id|schema)"', text)
+            else (collection, "newman") if re.search(r'"item"\s*:\s*\[', text)
             else (description, "–"))
         self.server, self.space, self.name = server, space, path.name
         self.path = path.parent / f".{path.stem}.counted{path.suffix}"

@@ -29,9 +29,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = self.body()
         path, _, query = self.path.partition("?")
         kind = self.headers.get("content-type", "").split(";")[0]
-        # Boundaries of forms are drawn.
-        shown = re.sub(rb"(?m)^--\S+\r?$", b"--", body).decode("latin-1") if kind.startswith("multipart") else (
-            body.decode("latin-1"))
+        shown = body.decode("latin-1")
+        if kind.startswith("multipart"):
+            # Boundaries of forms are drawn, and names of headers may be written either way (RFC 2045 section 2).
+            shown = re.sub(r"(?m)^--\S+\r?$", "--", shown)
+            shown = re.sub(r"(?m)^content-[\w-]+:", lambda found: found[0].lower(), shown, flags=re.IGNORECASE)
         self.server.requests[(self.command, self.path, kind, shown)] += 1
         status = re.fullmatch(r"/status/(\d{3})", path)
         code = int(status[1]) if status else 200

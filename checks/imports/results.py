@@ -12,6 +12,7 @@ as those of `make bench-peers`; one that cannot be had here keeps its row with t
 
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -23,7 +24,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from clients import CLIENTS, Measured, Unavailable  # noqa: E402
+from clients import CLIENTS, Measured, Unavailable, percentile  # noqa: E402
 from counting import Handler, Server  # noqa: E402
 from report import ROOT, markdown, write  # noqa: E402
 
@@ -88,12 +89,23 @@ def imported(measured: Measured, space: pathlib.Path) -> Imported:
     return Imported(measures[0]["count"], measures[0]["errors"], figures)
 
 
+def sides(rows: tuple[float, ...], share: float) -> tuple[float, float, float]:
+    """A percentile of all times by the nearest rank, and the two times between which tools interpolate."""
+    ordered = sorted(rows)
+    place = (len(ordered) - 1) * share
+    return percentile(ordered, share), ordered[math.floor(place)], ordered[math.ceil(place)]
+
+
 def agrees(measured: Measured, ours: Imported) -> bool:
     """Whether counts are equal, and figures as close as digits and buckets allow."""
     def is_close(name: str) -> bool:
-        theirs = measured.figures.get(name)
-        allowed = measured.digit_ms + (theirs or 0) * (BUCKET + measured.rounding)
-        return theirs is None or abs(theirs - ours.figures[name]) <= allowed
+        theirs, allowed = measured.figures.get(name), measured.digit_ms
+        if theirs is None:
+            return True
+        if measured.rows and name != "mean":
+            rank, low, high = sides(measured.rows, int(name[1:]) / 100)
+            return low - allowed <= theirs <= high + allowed and abs(rank - ours.figures[name]) <= allowed + rank * BUCKET
+        return abs(theirs - ours.figures[name]) <= allowed + theirs * (BUCKET + measured.rounding)
 
     return measured.count == ours.count and measured.failed == ours.failed and all(map(is_close, FIGURES))
 
