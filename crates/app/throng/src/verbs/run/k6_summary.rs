@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use controller::Conducted;
 use k6::{CheckCounts, Ended, MetricRecorded, Surroundings, ThresholdEnd, Written};
+use machine::clock;
 use plan::K6Script;
 use record::{RecordError, Run};
 use stats::metrics::MetricValues;
@@ -32,10 +33,9 @@ pub(super) fn conclude(
         let text = format!("{:#}\n", k6::export(&summary));
         write(path, &text)?;
     }
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let mut rng = Rng::new(conducted.info.seed, 0, Purpose::Value);
     let mut around = Surroundings {
-        unix_ms: now.unwrap_or_default().as_secs_f64() * 1e3,
+        unix_ms: clock::unix_ns() as f64 / 1e6,
         elapsed_ms: ended.duration_ns as f64 / 1e6,
         rng: &mut rng,
     };
