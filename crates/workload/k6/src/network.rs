@@ -220,7 +220,8 @@ mod tests {
     use super::*;
 
     fn take(options: Value) -> Result<Network, Wrong> {
-        Network::take(&mut options.as_object().cloned().unwrap())
+        let Value::Object(mut options) = options else { panic!("{options}") };
+        Network::take(&mut options)
     }
 
     #[test]

@@ -260,7 +260,7 @@ fn answers_that_are_too_much_for_a_context_end_the_iteration() {
         match done(user.resume(Answer::Response(Box::new(response)))) {
             Ok(value) => assert_eq!((value.as_deref(), expected), (Some("1"), "")),
             Err(fault) => {
-                assert!(!expected.is_empty() && fault.message.contains(expected), "{fault}")
+                assert!(!expected.is_empty() && fault.message.contains(expected), "{fault}");
             }
         }
         assert!(matches!(user.begin(""), Ask::Request(_)), "the user goes on");
