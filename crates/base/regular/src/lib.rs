@@ -123,7 +123,7 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::process::{Command, Stdio};
     use std::sync::mpsc;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use tempfile::TempDir;
 
@@ -180,10 +180,9 @@ mod tests {
         // A reader waits for its writer.
         let path = pipe.clone();
         let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || sender.send(fs::read(path).unwrap()));
+        let reader = std::thread::spawn(move || sender.send(fs::read(path).unwrap()));
         let mut opened = open_to_write(&pipe);
-        let began = Instant::now();
-        while opened.is_err() && began.elapsed() < SOON {
+        while opened.is_err() && !reader.is_finished() {
             std::thread::yield_now();
             opened = open_to_write(&pipe);
         }
