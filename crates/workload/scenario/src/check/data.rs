@@ -303,17 +303,6 @@ impl Checker<'_> {
                 self.diagnostics
                     .warning("too-few-rows", place, message)
                     .hint("add rows, or write `end: stop` or `end: wrap`");
-            } else if data.order == Order::Once
-                && data.end == End::Stop
-                && users_planned > rows as f64
-            {
-                let message = format!(
-                    "`{}` has {rows} rows, but about {users_planned:.0} users are expected: those without one leave",
-                    data.name
-                );
-                self.diagnostics
-                    .warning("too-few-rows", place, message)
-                    .hint("add rows, or write `end: error`, so that such users count as failed");
             }
         }
         declared.into_iter().map(|one| one.data).collect()
