@@ -20,7 +20,7 @@ describe('trends', () => {
     expect([...repeated(entries)].map(([name, { id }]) => [name, id])).toEqual([['shop', '5']]);
   });
 
-  test('have labels that tell runs apart', () => {
+  test('have labels that distinguish runs', () => {
     const labels = (...starts: string[]) => startLabels(starts.map((one) => Date.parse(`${one}Z`)));
     const [first, second] = ['2026-11-30T20:57:39', '2026-11-30T20:57:58'];
     expect(labels(first, second)).toEqual(['20:57:39', '20:57:58']);

@@ -188,7 +188,7 @@ impl State {
         let kept = self.kept_bytes.get().saturating_add(bytes);
         if kept > self.script.memory_bytes_max {
             let most = units::bytes(self.script.memory_bytes_max as u64);
-            let message = format!("what it asks for and records takes more memory than {most}");
+            let message = format!("what it requests and records takes more memory than {most}");
             return Err(Exception::throw_range(ctx, &message));
         }
         if !self.shared.memory.take(bytes) {
