@@ -237,7 +237,7 @@ impl Reader<'_, '_> {
         Some(())
     }
 
-    /// Declares the variables of the environment that was chosen, then those of the base environment.
+    /// Declares the variables of the base environment, then those of the environment that was chosen: the last one counts.
     fn environments(
         &mut self,
         base: Option<&Node>,
@@ -247,6 +247,9 @@ impl Reader<'_, '_> {
     ) -> Option<()> {
         let names: Vec<&str> = others.iter().map(|own| own.name).take(NAMES_MAX).collect();
         let names = names.join(", ");
+        if let Some(base) = base {
+            flatten(base, "", variables);
+        }
         match (chosen, others) {
             (Some(chosen), _) => {
                 let Some(found) = others.iter().find(|own| own.name == chosen) else {
@@ -265,9 +268,6 @@ impl Reader<'_, '_> {
                 self.diagnostics.ignored(first.at.clone(), message).hint(hint);
             }
             (None, []) => {}
-        }
-        if let Some(base) = base {
-            flatten(base, "", variables);
         }
         Some(())
     }
