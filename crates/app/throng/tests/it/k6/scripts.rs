@@ -106,7 +106,7 @@ fn summaries_are_written_where_they_may_be() {
     let site = site();
     let options = "{ vus: 2, iterations: 6, summaryTrendStats: ['avg', 'p(99)', 'count'],
         thresholds: { http_reqs: ['count==6'] } }";
-    let rest = "export default () => { const r = http.get(`${__ENV.BASE}/`); check(r, { fine: (r) => r.status === 200 }); };
+    let rest = "export default () => { const r = http.get(`${__ENV.BASE}/`); check(r, { 'fine': (r) => r.status === 200 }); };
         export function handleSummary(data) {
           return { stdout: `iterations: ${data.metrics.iterations.values.count}`, 'summary.json': JSON.stringify(data) };
         }";
