@@ -19,6 +19,7 @@ const KNOWN: &[&str] = &[
     "error",
     "sampling",
     "interrupted",
+    "script_aborted",
     "aborted",
     "until",
     "arrivals_paused",
