@@ -16,6 +16,7 @@
 //! | `scenario` | the scenario of a script |
 //! | `quickjs/user` | a user's stack and context |
 //! | `quickjs/host` | what the modules call |
+//! | `quickjs/tasks` | what runs beside a user's function, and its news |
 //! | `quickjs/modules` | k6's modules and the script's own |
 //! | `quickjs/read` | a script evaluated once, for its options |
 //! | `quickjs/digests` | hashes and encodings |
@@ -37,8 +38,8 @@ mod scenario;
 mod thresholds;
 
 pub use exchange::{
-    Answer, Ask, Begin, Checked, Console, ConsoleLine, Fault, Hop, Memory, Request, Response,
-    Sample, Surroundings, Timings, Yielded,
+    Answer, Ask, Begin, Checked, Console, ConsoleLine, Event, Fault, Hop, Memory, News, Request,
+    Response, Sample, Surroundings, Task, Timings, Work, Yielded,
 };
 pub use names::{Names, names};
 pub use options::{Executor, Given, Options, Scenario, Stage};

@@ -5,6 +5,7 @@ mod host;
 mod memory;
 mod modules;
 mod read;
+mod tasks;
 mod user;
 
 #[cfg(test)]
