@@ -38,13 +38,13 @@ mod scenario;
 mod thresholds;
 
 pub use exchange::{
-    Answer, Ask, Begin, Checked, Console, ConsoleLine, Event, Fault, Hop, Memory, News, Request,
-    Response, Sample, Surroundings, Task, Timings, Work, Yielded,
+    Answer, Ask, Begin, Checked, Console, ConsoleLine, Event, Fault, Hop, Memory, Message, News,
+    Outgoing, Request, Response, Sample, Surroundings, Task, Timings, Work, Yielded,
 };
 pub use names::{Names, names};
 pub use options::{Executor, Given, Options, Scenario, Stage};
 pub use quickjs::{Common, User, read};
-pub use scenario::{Declared, MetricKind, Script, Variable, scenario};
+pub use scenario::{Declared, MetricKind, Script, Variable, has_sockets, scenario};
 pub use thresholds::part_of;
 
 /// CPU time between two waits, where the options say nothing.
