@@ -261,8 +261,8 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
             Ask::Batch(requests) => {
                 let answers = vec![Response::default(); requests.len()];
                 let left = requests.into_iter().enumerate().collect();
-                let (held, taken) = (Vec::new(), HashMap::new());
-                active.batch = Some(Batch { left, answers, held, taken });
+                active.batch =
+                    Some(Batch { left, answers, held: Vec::new(), taken: HashMap::new() });
                 self.active.insert(key, active);
                 Asked::Batch
             }
@@ -369,20 +369,14 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
                 request.url
             ));
         }
-        let is_token = |name: &str| {
-            !name.is_empty()
-                && name
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-        };
         for (name, value) in &request.headers {
-            if !is_token(name) || !http1::is_field_value(value.as_bytes()) {
+            if !http1::is_token(name) || !http1::is_field_value(value.as_bytes()) {
                 return Err(format!(
                     "the header {name:?} has characters that a header line cannot hold"
                 ));
             }
         }
-        if !is_token(&request.method) {
+        if !http1::is_token(&request.method) {
             return Err(format!("{:?} is no method", request.method));
         }
         let is_host = |name: &str| name.eq_ignore_ascii_case("host");

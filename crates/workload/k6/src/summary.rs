@@ -167,7 +167,7 @@ pub fn summary(script: &K6Script, ended: &Ended) -> Value {
 
 /// The number of a group or check, as k6 has it.
 fn id(path: &str) -> String {
-    Md5::digest(path.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    units::hex(&Md5::digest(path.as_bytes()))
 }
 
 fn of_metric(metric: &MetricRecorded, stats: &[String], seconds: f64) -> Map<String, Value> {

@@ -225,7 +225,8 @@ impl Importer<'_> {
             return;
         };
         for entry in entries {
-            let (key, value) = (entry.key.as_str(), entry.value.text().unwrap_or_default());
+            let key = entry.key.as_str();
+            let value = entry.value.text().unwrap_or_default();
             let at = entry.value.place.span.clone();
             let is_default = value == if key == "followRedirects" { "true" } else { "false" };
             let is_kept = match key {

@@ -59,11 +59,9 @@ pub(crate) fn unbase64(kind: &str, text: &str) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use units::hex;
 
-    fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
+    use super::*;
 
     /// RFC 1321, FIPS 180-2, RFC 2202.
     #[test]

@@ -42,8 +42,12 @@ impl Counted {
         if !memory.take(BEGIN_BYTES) {
             return None;
         }
-        let (memory, exhausted) = (Arc::clone(memory), Rc::clone(exhausted));
-        Some(Counted { memory, used: 0, taken: BEGIN_BYTES, exhausted })
+        Some(Counted {
+            memory: Arc::clone(memory),
+            used: 0,
+            taken: BEGIN_BYTES,
+            exhausted: Rc::clone(exhausted),
+        })
     }
 
     /// Counts bytes that are to be used; false: there is no memory for them.
