@@ -31,6 +31,7 @@ const URL_RUN_USERS: u64 = 10;
 const FILES_BYTES_MAX: u64 = 48 << 20;
 /// Longest text of a document.
 const TEXT_BYTES_MAX: u64 = scenario::document::yaml::TEXT_BYTES_MAX as u64;
+const DIVIDE: &str = "divide it; rows belong into a file that `data` names, and sessions into files that `include` names";
 const TOO_LARGE: &str = "the scenario's files exceed 48 MiB in total";
 
 /// A scenario's text and name.
@@ -46,22 +47,28 @@ pub(crate) struct Text {
 
 /// Reads a scenario, or converts a Tsung file; `-` is standard input.
 pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> {
-    scenario_of(name, read_bytes(name, TEXT_BYTES_MAX)?, leniency)
+    no_recording(name)?;
+    scenario_of(name, read_bytes(name, TEXT_BYTES_MAX, DIVIDE)?, leniency)
 }
 
 /// The same of a file that another file names.
 pub(crate) fn named_scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> {
+    no_recording(name)?;
     scenario_of(name, named_bytes(name)?, leniency)
 }
 
-fn scenario_of(name: &str, bytes: Vec<u8>, leniency: Leniency) -> Result<Text, Failure> {
-    if Path::new(name).extension().is_some_and(|e| e == "har") {
-        return Err(Failure::hinted(
+fn no_recording(name: &str) -> Result<(), Failure> {
+    match Path::new(name).extension().is_some_and(|e| e == "har") {
+        false => Ok(()),
+        true => Err(Failure::hinted(
             Exit::Data,
             format!("{name} is a browser recording (HAR), not a scenario"),
             &format!("convert it: throng import {name} -o scenario.yaml"),
-        ));
+        )),
     }
+}
+
+fn scenario_of(name: &str, bytes: Vec<u8>, leniency: Leniency) -> Result<Text, Failure> {
     if script::is_script(name) {
         return script::scenario(name, &K6Args::default());
     }
@@ -136,7 +143,7 @@ pub(crate) fn converted_text(
 
 /// Reads any other document; `-` is standard input.
 pub(crate) fn read(name: &str) -> Result<Text, Failure> {
-    text_of(name, read_bytes(name, TEXT_BYTES_MAX)?)
+    text_of(name, read_bytes(name, TEXT_BYTES_MAX, DIVIDE)?)
 }
 
 /// The same of a file that another file or a directory names: what is no regular file is not waited for.
@@ -163,19 +170,19 @@ fn text_of(name: &str, bytes: Vec<u8>) -> Result<Text, Failure> {
     }
 }
 
-/// A file's bytes, at most one more than `bytes_max`; `-` is standard input.
-pub(crate) fn read_bytes(name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure> {
-    let limit = bytes_max + 1;
-    let mut bytes = Vec::new();
+/// A file's bytes, `bytes_max` at most; `-` is standard input. `remedy` says what to do with a larger one.
+pub(crate) fn read_bytes(name: &str, bytes_max: u64, remedy: &str) -> Result<Vec<u8>, Failure> {
     let result = if name == "-" {
-        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+        regular::read_stream(std::io::stdin().lock(), bytes_max)
     } else {
-        let file = regular::open_given(Path::new(name));
-        file.and_then(|file| file.take(limit).read_to_end(&mut bytes))
+        regular::read_given(Path::new(name), bytes_max)
     };
-    match result {
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(Failure::hinted(
+    result.map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => {
+            let message = format!("{name} is larger than {}", units::bytes(bytes_max));
+            Failure::hinted(Exit::Data, message, remedy)
+        }
+        _ => Failure::hinted(
             Exit::NoInput,
             format!("cannot read {name:?}: {error}"),
             match is_url(name) {
@@ -184,8 +191,8 @@ pub(crate) fn read_bytes(name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure>
                 }
                 false => "give a file path, or - for standard input",
             },
-        )),
-    }
+        ),
+    })
 }
 
 /// True if the text starts like a URL.

@@ -49,12 +49,33 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     text(read(path, bytes_max)?)
 }
 
+/// The bytes of a file that the user names on the command line, `bytes_max` at most.
+///
+/// # Errors
+/// As those of [`open_given`] and [`read`].
+pub fn read_given(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    whole(open_given(path)?, bytes_max)
+}
+
 /// The text of a file that the user names on the command line, `bytes_max` bytes at most.
 ///
 /// # Errors
 /// As those of [`open_given`] and [`read_text`].
 pub fn read_given_text(path: &Path, bytes_max: u64) -> io::Result<String> {
-    text(whole(open_given(path)?, bytes_max)?)
+    text(read_given(path, bytes_max)?)
+}
+
+/// The bytes of a stream until its end, `bytes_max` at most.
+///
+/// # Errors
+/// Fails if it cannot be read, or has more ([`ErrorKind::FileTooLarge`]).
+pub fn read_stream(stream: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > bytes_max {
+        true => Err(too_large(bytes_max)),
+        false => Ok(bytes),
+    }
 }
 
 /// Opens what is no regular file, such as a device or a pipe, to be written to. A pipe that nobody reads is refused, unless
@@ -96,20 +117,15 @@ fn check(about: &Metadata) -> io::Result<()> {
 }
 
 fn whole(file: File, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let too_large = || {
-        let what = format!("it is larger than {bytes_max} bytes");
-        io::Error::new(ErrorKind::FileTooLarge, what)
-    };
-    // Of what is too large nothing is read. What grows meanwhile, or has no length, is met below.
-    if file.metadata()?.len() > bytes_max {
-        return Err(too_large());
+    // Of what is too large nothing is read. What grows meanwhile, or has no length, is met by the reader.
+    match file.metadata()?.len() > bytes_max {
+        true => Err(too_large(bytes_max)),
+        false => read_stream(file, bytes_max),
     }
-    let mut bytes = Vec::new();
-    file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > bytes_max {
-        true => Err(too_large()),
-        false => Ok(bytes),
-    }
+}
+
+fn too_large(bytes_max: u64) -> io::Error {
+    io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {bytes_max} bytes"))
 }
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {

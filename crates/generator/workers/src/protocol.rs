@@ -15,7 +15,7 @@ use super::rows::LeftRows;
 use crate::inputs::{ScenarioText, hex_digest};
 
 /// Raised when a message changes its form or its meaning.
-pub const PROTOCOL_VERSION: u32 = 20;
+pub const PROTOCOL_VERSION: u32 = 21;
 /// The first bytes of a worker's first message.
 pub(crate) const MAGIC: [u8; 6] = *b"throng";
 /// Frames of rows that a worker may send before the first of them was taken.

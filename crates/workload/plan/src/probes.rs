@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::secret::MASK;
+
 /// Shortest password that is no word by accident, if it has letters and digits.
 const DISTINCTIVE_MIN: usize = 6;
 
@@ -99,7 +101,7 @@ impl Secret {
         let user = rest[..at.min(authority_end)].split(':').next().unwrap_or_default();
         let host = &rest[at + 1..];
         match rest[..at].contains(':') {
-            true => format!("{scheme}://{user}:***@{host}"),
+            true => format!("{scheme}://{user}:{MASK}@{host}"),
             false => format!("{scheme}://{user}@{host}"),
         }
     }
@@ -121,13 +123,13 @@ impl Secret {
         };
         for (before, after) in [(":", "@"), ("=", "&"), ("=", " "), ("\"", "\""), ("'", "'")] {
             let shown = format!("{before}{password}{after}");
-            hidden = hidden.replace(&shown, &format!("{before}***{after}"));
+            hidden = hidden.replace(&shown, &format!("{before}{MASK}{after}"));
         }
         // No message has letters with digits among them by accident.
         let is_distinctive = password.len() >= DISTINCTIVE_MIN
             && password.chars().any(char::is_alphabetic)
             && password.chars().any(|c| c.is_ascii_digit());
-        if is_distinctive { hidden.replace(password, "***") } else { hidden }
+        if is_distinctive { hidden.replace(password, MASK) } else { hidden }
     }
 
     /// True where a URL holds a password: before the `@`, or in the query.
@@ -147,13 +149,13 @@ impl Secret {
 /// A placeholder, so that a secret reaches no record and no digest.
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str("***")
+        serializer.serialize_str(MASK)
     }
 }
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
+        f.write_str(MASK)
     }
 }
 

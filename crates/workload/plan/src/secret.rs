@@ -10,6 +10,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 pub const SECRET_BYTES_MIN: usize = 4;
 /// Text in place of a secret without a name.
 pub const HIDDEN: &str = "(secret)";
+/// The password of an address whose other parts are shown.
+pub(crate) const MASK: &str = "***";
 /// Shorter words in base64 hold no secret.
 const ENCODED_BYTES_MIN: usize = 8;
 /// The mark at the end of a text that was cut.
@@ -117,7 +119,9 @@ pub fn hide_credentials(text: &mut String) {
             Some(colon) => begin + colon + 1..begin + user.len(),
             None => continue,
         };
-        if !text[secret.clone()].contains("${") && !secret.is_empty() {
+        let shown = &text[secret.clone()];
+        let is_hidden = shown.rsplit(':').next() == Some(MASK);
+        if !shown.contains("${") && !shown.is_empty() && !is_hidden {
             from = secret.start + HIDDEN.len();
             text.replace_range(secret, HIDDEN);
         }
@@ -377,6 +381,9 @@ mod tests {
             ("http://h/a:b@c http://h?m=a@b", "http://h/a:b@c http://h?m=a@b"),
             ("https://h/@ann, ann@h", "https://h/@ann, ann@h"),
             ("http://${user}:${pw}@h", "http://${user}:${pw}@h"),
+            ("mysql://me:***@h/db", "mysql://me:***@h/db"),
+            ("http://me:***@h", "http://me:***@h"),
+            ("redis://***@h", "redis://***@h"),
             ("://", "://"),
             ("http://@h", "http://@h"),
         ] {

@@ -164,7 +164,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 20);
+    assert_eq!(PROTOCOL_VERSION, 21);
     let hello =
         Hello { magic: MAGIC, protocol: 1, throng: "0.1.0".to_owned(), token: "ab".to_owned() };
     assert_eq!(hex(&hello), "7468726f6e670105302e312e30026162");
@@ -195,7 +195,7 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "00000000000000000000000000000000000000040300000000000000000000000000000000",
+            "0000000000000000000000000000000000000004030000000000000000000000000000000000",
             "0203020100",
             // One measure: its number, operations due, those that never began by reason, those that began, and how often
             // each of 62 outcomes.

@@ -107,7 +107,8 @@ fn check_columns(args: &SamplesArgs) -> Result<(), Failure> {
 
 /// The results of a file in a form that is known, unless columns are chosen; else its numbers, one set for each column.
 fn read_file(file: &str, args: &SamplesArgs) -> Result<Vec<ImportedFile>, Failure> {
-    let bytes = read_bytes(file)?;
+    let remedy = format!("divide it; a file has {SAMPLES_MAX} operations at most");
+    let bytes = source::read_bytes(file, BYTES_MAX, &remedy)?;
     let failure =
         |text: String| Failure::new(Exit::Data, std::io::Error::other(format!("{file}, {text}")));
     if args.columns.is_empty() && is_results(&bytes) {
@@ -161,18 +162,6 @@ fn unit(arg: UnitArg) -> Unit {
         UnitArg::Ms => Unit::Ms,
         UnitArg::S => Unit::S,
     }
-}
-
-fn read_bytes(file: &str) -> Result<Vec<u8>, Failure> {
-    let bytes = source::read_bytes(file, BYTES_MAX)?;
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(Failure::hinted(
-            Exit::Data,
-            format!("{file} is larger than {}", units::bytes(BYTES_MAX)),
-            &format!("divide it; a file has {SAMPLES_MAX} operations at most"),
-        ));
-    }
-    Ok(bytes)
 }
 
 fn text_of(file: &str, bytes: Vec<u8>) -> Result<String, Failure> {

@@ -12,7 +12,8 @@ use crate::source::{self, Text};
 
 /// Converts a file to a scenario.
 pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
-    let bytes = source::read_bytes(file, har::TEXT_BYTES_MAX as u64)?;
+    let remedy = "divide it; bodies of answers that nothing is read from can be left out";
+    let bytes = source::read_bytes(file, har::TEXT_BYTES_MAX as u64, remedy)?;
     let text = match Format::of(&bytes) {
         Some(Format::Tsung) => {
             let text = source::from_tsung(file, &bytes, args.tsung.leniency())?;

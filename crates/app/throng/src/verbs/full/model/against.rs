@@ -37,14 +37,8 @@ pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failu
 
 fn reference(args: &ReferenceArgs, table: &Path) -> Result<Reference, Failure> {
     let name = table.display().to_string();
-    let bytes = source::read_bytes(&name, REFERENCE_BYTES_MAX)?;
-    if bytes.len() as u64 > REFERENCE_BYTES_MAX {
-        return Err(Failure::hinted(
-            Exit::Data,
-            format!("{name} has more than {REFERENCE_BYTES_MAX} bytes"),
-            "a table has one row per segment",
-        ));
-    }
+    let remedy = "a table has one row per segment";
+    let bytes = source::read_bytes(&name, REFERENCE_BYTES_MAX, remedy)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         Failure::hinted(Exit::Data, format!("{name}: {}", error.utf8_error()), "a table is UTF-8")
     })?;
