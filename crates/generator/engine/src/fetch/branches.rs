@@ -66,6 +66,24 @@ impl<K: Copy + Eq + Hash> Branches<K> {
         })
     }
 
+    /// The user has another branch.
+    pub fn add(&mut self, owner: K, branch: K) {
+        if let Some(family) = self.families.get_mut(&owner) {
+            family.branches.push(branch);
+            family.left += 1;
+            self.owners.insert(branch, owner);
+        }
+    }
+
+    /// A branch that was added has ended, and is none of the user's any more. True: it was the last one, and all have begun.
+    pub fn leave(&mut self, owner: K, branch: K) -> bool {
+        self.stop_waiting(owner, branch);
+        if let Some(family) = self.families.get_mut(&owner) {
+            family.branches.retain(|&own| own != branch);
+        }
+        self.end_one(owner)
+    }
+
     /// The user has no branches from now on. Returns them; they are still known as its own.
     pub fn take(&mut self, owner: K) -> Option<Vec<K>> {
         if self.families.is_empty() {
@@ -142,6 +160,26 @@ mod tests {
         branches.forget(5);
         assert_eq!((branches.owner(5), branches.family(4)), (None, &[][..]));
         assert!(!branches.end_one(4));
+    }
+
+    #[test]
+    fn branches_that_are_added_leave_one_by_one() {
+        let mut branches = Branches::default();
+        branches.begin(1, vec![2]);
+        branches.add(1, 3);
+        branches.add(1, 4);
+        branches.wait(1, 3, EndpointId(0));
+        assert!(!branches.have_begun(1));
+        assert!(!branches.leave(1, 3));
+        branches.forget(3);
+        assert!(!branches.end_one(1));
+        assert_eq!((branches.family(1), branches.waiting(1)), (&[2, 4][..], &[][..]));
+        assert!(branches.leave(1, 4));
+        branches.forget(4);
+        assert_eq!((branches.count(), branches.take(1)), (1, Some(vec![2])));
+        // Who has no branches gets none.
+        branches.add(9, 5);
+        assert_eq!(branches.owner(5), None);
     }
 
     #[test]

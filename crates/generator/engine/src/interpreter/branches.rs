@@ -41,15 +41,62 @@ impl Interpreter<'_> {
         self.users.wheel.disarm(key.place());
         let owner = self.users.owner(key);
         if self.users.branches.end_one(owner) {
-            match self.join(now_ns, owner) {
-                Flow::Jump(pc) => {
-                    self.users[owner].pc = pc;
-                    self.proceed(now_ns, owner);
-                }
-                _ => self.give_up_session(now_ns, owner, Outcome::NoMemory, 0),
-            }
+            self.continue_behind(now_ns, owner);
         }
         Flow::Wait
+    }
+
+    /// The last branch has ended.
+    fn continue_behind(&mut self, now_ns: u64, owner: UserKey) {
+        match self.join(now_ns, owner) {
+            Flow::Jump(pc) => {
+                self.users[owner].pc = pc;
+                self.proceed(now_ns, owner);
+            }
+            _ => self.give_up_session(now_ns, owner, Outcome::NoMemory, 0),
+        }
+    }
+
+    /// Gives the user another branch, which is due now and begins. False: there is no memory for it.
+    pub(crate) fn add_branch(&mut self, now_ns: u64, owner: UserKey) -> bool {
+        let Some(Op::Parallel(parallel)) = self.users.op(owner) else {
+            return false;
+        };
+        let Some(branch) = self.users.add_branch(owner, parallel) else {
+            let measure = self.plan.faults;
+            self.out_of_memory(now_ns, owner, measure);
+            return false;
+        };
+        let row = &mut self.users[branch];
+        (row.due_ns, row.ready_ns) = (now_ns, now_ns);
+        self.proceed(now_ns, branch);
+        true
+    }
+
+    /// A branch that was added has ended.
+    pub(crate) fn end_added_branch(&mut self, now_ns: u64, key: UserKey) {
+        let owner = self.users.owner(key);
+        let is_last = self.users.branches.leave(owner, key);
+        self.take_failures(owner, key);
+        self.remove_branch(now_ns, owner, key);
+        if is_last {
+            self.continue_behind(now_ns, owner);
+        }
+    }
+
+    /// Branches that were added to the first stay unfinished.
+    pub(crate) fn interrupt_added_branches(&mut self, now_ns: u64, owner: UserKey) {
+        let begun_at = self.users[owner].pc;
+        for branch in self.users.branches.family(owner).iter().skip(1).copied().collect::<Vec<_>>()
+        {
+            if self.users[branch].wait.in_flight() {
+                self.record_operation(now_ns, branch, Outcome::Unfinished, 0);
+            }
+            self.end_transactions_from(now_ns, branch, Outcome::Unfinished, begun_at);
+            self.abandon_dialled(now_ns, branch);
+            self.users.branches.leave(owner, branch);
+            self.remove_branch(now_ns, owner, branch);
+        }
     }
 
     /// All branches have ended: their user has what they have set, and continues behind them.

@@ -79,6 +79,33 @@ impl Users<'_> {
         fits
     }
 
+    /// Gives the user, which has branches, another one that runs the same as its first. `None`: there is no memory for what
+    /// its variables hold.
+    pub(crate) fn add_branch(&mut self, owner: UserKey, parallel: &Parallel) -> Option<UserKey> {
+        let branch = parallel.branches.first()?;
+        let user = &mut self.table[owner];
+        let draws = &mut user.registers[parallel.draws.index()];
+        let seeds = Rng::new(self.plan.seed, user.number, Purpose::Branch);
+        let seed = seeds.skip(*draws).next_u64();
+        *draws += 1;
+        let large = match self.saved.has(owner.place()) {
+            true => user.slots.iter().map(large_bytes).sum(),
+            false => 0,
+        };
+        let row = self.table[owner].branch(branch, seed, 0);
+        let key = self.table.insert(row);
+        match self.saved.set(key.place(), large) {
+            true => {
+                self.branches.add(owner, key);
+                Some(key)
+            }
+            false => {
+                self.remove(key);
+                None
+            }
+        }
+    }
+
     /// The user has what its branch has set. False: there is no memory for that.
     pub(crate) fn take_values(&mut self, owner: UserKey, key: UserKey, branch: &Branch) -> bool {
         for slot in &branch.sets {
