@@ -3,7 +3,9 @@
 //! A context takes long to make, and keeps what its script's top level has made; so one whose iteration has ended waits for
 //! the next user of its scenario. Users of plans without such scripts have nothing here.
 
-use std::collections::{HashMap, VecDeque};
+mod tasks;
+
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,6 +21,8 @@ use stats::rng::{Purpose, Rng};
 use crate::fetch::url::{split, without_default_port};
 use crate::schedule::share::Share;
 use crate::tables::budget::{Budget, Held};
+use tasks::Tasks;
+pub(crate) use tasks::Turn;
 
 /// Contexts that a loop makes ahead, for each scenario.
 const READY_MAX: u64 = 1000;
@@ -28,19 +32,9 @@ struct Active<K> {
     user: k6::User,
     /// What it continues with, where that was there at once.
     answer: Option<Answer>,
-    batch: Option<Batch<K>>,
-}
-
-/// Requests that a script makes at the same time, each by a branch of the user.
-struct Batch<K> {
-    /// Those that no branch has taken, with their places.
-    left: VecDeque<(usize, Request)>,
-    /// By place.
-    answers: Vec<Response>,
-    /// The memory of the answers.
-    held: Vec<Held>,
-    /// The places of those that branches have taken.
-    taken: HashMap<K, usize>,
+    /// It waits for news of its tasks.
+    awaits_news: bool,
+    tasks: Tasks<K>,
 }
 
 /// A request, and what came of it.
@@ -116,10 +110,14 @@ impl InFlight {
 pub(crate) struct Vus<K> {
     common: Common,
     buffers: Arc<Budget>,
+    /// CPU time between two waits.
+    time_max_ns: u64,
     share: Share,
     active: HashMap<K, Active<K>>,
     /// Requests by the users or branches that make them.
     flights: HashMap<K, Flight>,
+    /// How functions have ended in branches, by user.
+    ended: HashMap<K, Result<Option<String>, Fault>>,
     /// Contexts without a user, by scenario.
     idle: HashMap<String, Vec<k6::User>>,
     /// Contexts that there are, by scenario.
@@ -144,18 +142,21 @@ pub(crate) struct Resumed {
 }
 
 /// As [`Ask`], with requests left here.
+#[derive(Debug)]
 pub(crate) enum Asked {
     /// The request of this name.
     Request(String),
-    Batch,
     Sleep(u64),
     Cookies(CookieAsk),
+    News(Option<u64>),
     Done(Result<Option<String>, Fault>),
 }
 
 /// The surroundings of a user.
 pub(crate) struct Now<'a> {
     pub(crate) ns: u64,
+    /// For how long a call may compute before it holds up the end of the run.
+    pub(crate) left_ns: u64,
     pub(crate) unix_ms: f64,
     pub(crate) rng: &'a mut Rng,
 }
@@ -167,9 +168,11 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         let mut vus = Box::new(Vus {
             common: Common::new(script, &memory).with_part(own_share(plan, share)),
             buffers: Arc::clone(buffers),
+            time_max_ns: script.time_max_ns,
             share,
             active: HashMap::new(),
             flights: HashMap::new(),
+            ended: HashMap::new(),
             idle: HashMap::new(),
             counts: HashMap::new(),
             made: 0,
@@ -192,7 +195,9 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
             let Ok(Some(mut user)) = self.take(op) else {
                 break;
             };
-            let mut around = Surroundings { unix_ms: 0.0, elapsed_ms: 0.0, rng: &mut rng };
+            let time_max_ns = self.time_max_ns;
+            let mut around =
+                Surroundings { unix_ms: 0.0, elapsed_ms: 0.0, time_max_ns, rng: &mut rng };
             user.prepare(&op.scenario, &mut around);
             if user.is_over() {
                 self.forget(&op.scenario);
@@ -205,25 +210,34 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         self.idle.entry(op.scenario.clone()).or_default().extend(ready);
     }
 
-    /// Begins the user's function, or continues it with what came of what it waits for. `data`: what `setup` returned.
-    pub(crate) fn resume(&mut self, key: K, op: &K6Op, data: &str, now: Now<'_>) -> Resumed {
-        let Now { ns, unix_ms, rng } = now;
+    /// Begins the user's function, or continues it with what came of what it waits for. `runs`: the user, or its branch that
+    /// runs the function. `data`: what `setup` returned.
+    pub(crate) fn resume(
+        &mut self,
+        key: K,
+        runs: K,
+        op: &K6Op,
+        data: &str,
+        now: Now<'_>,
+    ) -> Resumed {
+        let Now { ns, left_ns, unix_ms, rng } = now;
         let mut held = Vec::new();
         let (mut active, answer) = match self.active.remove(&key) {
             Some(mut active) => {
-                let answer = active.answer.take().unwrap_or_else(|| {
-                    match (self.flights.remove(&key), active.batch.take()) {
-                        (Some(mut flight), _) => {
-                            held.extend(flight.held.take());
-                            Answer::Response(Box::new(flight.answer(ns)))
-                        }
-                        (None, Some(batch)) => {
-                            held = batch.held;
-                            Answer::Batch(batch.answers)
-                        }
-                        (None, None) => Answer::Woken,
+                let awaits_news = std::mem::take(&mut active.awaits_news);
+                let answer = match (active.answer.take(), self.flights.remove(&runs)) {
+                    (Some(answer), _) => answer,
+                    (None, Some(mut flight)) => {
+                        held.extend(flight.held.take());
+                        Answer::Response(Box::new(flight.answer(ns)))
                     }
-                });
+                    (None, None) if awaits_news => {
+                        let (news, memory) = active.tasks.take_news();
+                        held = memory;
+                        Answer::News(news)
+                    }
+                    (None, None) => Answer::Woken,
+                };
                 (active, answer)
             }
             None => {
@@ -242,29 +256,24 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
                     number: u64::from(self.share.index) + self.begun * u64::from(self.share.of),
                 };
                 self.begun += u64::from(!op.scenario.is_empty());
-                let active = Active { user, answer: None, batch: None };
+                let active =
+                    Active { user, answer: None, awaits_news: false, tasks: Tasks::default() };
                 (active, Answer::Begin(Box::new(begin)))
             }
         };
-        let mut around = Surroundings { unix_ms, elapsed_ms: ns as f64 / 1e6, rng };
+        let time_max_ns = self.time_max_ns.min(left_ns);
+        let mut around = Surroundings { unix_ms, elapsed_ms: ns as f64 / 1e6, time_max_ns, rng };
         let ask = active.user.resume(answer, &mut around);
         // The script has its answer.
         drop(held);
-        let yielded = active.user.take_yielded();
+        let mut yielded = active.user.take_yielded();
+        active.tasks.begin(std::mem::take(&mut yielded.tasks));
         let ask = match ask {
             Ask::Request(request) => {
                 let name = request.name.clone();
-                self.flights.insert(key, Flight::new(*request, ns));
+                self.flights.insert(runs, Flight::new(*request, ns));
                 self.active.insert(key, active);
                 Asked::Request(name)
-            }
-            Ask::Batch(requests) => {
-                let answers = vec![Response::default(); requests.len()];
-                let left = requests.into_iter().enumerate().collect();
-                active.batch =
-                    Some(Batch { left, answers, held: Vec::new(), taken: HashMap::new() });
-                self.active.insert(key, active);
-                Asked::Batch
             }
             Ask::Sleep(ns) => {
                 self.active.insert(key, active);
@@ -274,7 +283,15 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
                 self.active.insert(key, active);
                 Asked::Cookies(ask)
             }
+            Ask::News(most_ns) => {
+                active.awaits_news = true;
+                self.active.insert(key, active);
+                Asked::News(most_ns)
+            }
             Ask::Done(result) => {
+                for branch in active.tasks.branches() {
+                    self.flights.remove(&branch);
+                }
                 match active.user.is_over() {
                     true => self.forget(&op.scenario),
                     false => {
@@ -321,32 +338,16 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         }
     }
 
-    /// The branch's request of its user's batch has ended, if it has made one, and it takes the next: its name. `None`: none
-    /// is left.
-    pub(crate) fn next_of_batch(&mut self, owner: K, branch: K, now_ns: u64) -> Option<String> {
-        let batch = self.active.get_mut(&owner)?.batch.as_mut()?;
-        if let (Some(mut flight), Some(place)) =
-            (self.flights.remove(&branch), batch.taken.remove(&branch))
-        {
-            batch.held.extend(flight.held.take());
-            batch.answers[place] = flight.answer(now_ns);
-        }
-        let (place, request) = batch.left.pop_front()?;
-        let name = request.name.clone();
-        batch.taken.insert(branch, place);
-        self.flights.insert(branch, Flight::new(request, now_ns));
-        Some(name)
-    }
-
     /// The user's session ends: an iteration that has not ended is interrupted.
     pub(crate) fn interrupt(&mut self, key: K, scenario: &str) {
+        self.ended.remove(&key);
         let Some(active) = self.active.remove(&key) else {
             return;
         };
         self.forget(scenario);
         self.flights.remove(&key);
-        for branch in active.batch.iter().flat_map(|batch| batch.taken.keys()) {
-            self.flights.remove(branch);
+        for branch in active.tasks.branches() {
+            self.flights.remove(&branch);
         }
     }
 
@@ -422,11 +423,12 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         }
     }
 
-    /// The request was redirected by an answer of this status.
-    pub(crate) fn hopped(&mut self, key: K, status: u16, now_ns: u64) {
+    /// The request was redirected by an answer of this status, after so many bytes in both directions.
+    pub(crate) fn hopped(&mut self, key: K, status: u16, bytes: (u32, u32), now_ns: u64) {
         if let Some(asked) = self.in_flight(key) {
             let timings = asked.timings(now_ns);
-            asked.hops.push(Hop { status, timings });
+            let (bytes_out, bytes_in) = (u64::from(bytes.0), u64::from(bytes.1));
+            asked.hops.push(Hop { status, timings, bytes_out, bytes_in });
             let hops = std::mem::take(&mut asked.hops);
             let request = std::mem::take(&mut asked.request);
             *asked = InFlight { hops, ..InFlight::new(request, now_ns) };
@@ -449,11 +451,13 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
     }
 
     /// The request has failed; an answer that is there already stays.
-    pub(crate) fn failed(&mut self, key: K, outcome: Outcome, now_ns: u64) {
+    pub(crate) fn failed(&mut self, key: K, outcome: Outcome, bytes: (u32, u32), now_ns: u64) {
         if let Some(flight) = self.flights.get_mut(&key)
             && flight.answer.is_none()
         {
-            flight.answer = Some(failed(&flight.asked, now_ns, outcome));
+            let (bytes_out, bytes_in) = (u64::from(bytes.0), u64::from(bytes.1));
+            let response = failed(&flight.asked, now_ns, outcome);
+            flight.answer = Some(Response { bytes_out, bytes_in, ..response });
         }
     }
 }

@@ -46,12 +46,12 @@ impl Fault {
 pub enum Ask {
     /// The answer to a request.
     Request(Box<Request>),
-    /// Those to several requests at the same time; at least one.
-    Batch(Vec<Request>),
     /// A time, in nanoseconds.
     Sleep(u64),
     /// Something of its cookies, at once.
     Cookies(CookieAsk),
+    /// News of its tasks, for this many nanoseconds at most; `None`: for as long as it takes.
+    News(Option<u64>),
     /// Nothing: the function has returned this value, as JSON, or thrown.
     Done(Result<Option<String>, Fault>),
 }
@@ -75,8 +75,8 @@ pub enum Answer {
     Response(Box<Response>),
     /// Names and values of cookies.
     Cookies(Vec<(String, String)>),
-    /// In the order of the requests.
-    Batch(Vec<Response>),
+    /// News of its tasks, in the order in which they came. None: the time is over.
+    News(Vec<News>),
     /// It is to end: all that it runs is interrupted.
     End,
 }
@@ -98,6 +98,44 @@ impl Begin {
     /// Whether it is an iteration of a scenario.
     pub fn is_iteration(&self) -> bool {
         !self.scenario.is_empty() && !self.function.is_empty()
+    }
+}
+
+/// What runs beside a user's function from now on.
+#[derive(Debug)]
+pub struct Task {
+    /// The user's number for it.
+    pub id: u32,
+    pub work: Work,
+}
+
+/// What a task does.
+#[derive(Debug)]
+pub enum Work {
+    Request(Box<Request>),
+}
+
+/// What came of a task.
+#[derive(Debug)]
+pub struct News {
+    /// The task's number.
+    pub id: u32,
+    pub event: Event,
+}
+
+/// What may come of tasks.
+#[derive(Debug)]
+pub enum Event {
+    /// The answer to its request, with which it has ended.
+    Response(Box<Response>),
+}
+
+impl Event {
+    /// Whether the task has ended with it.
+    pub fn is_last(&self) -> bool {
+        match self {
+            Event::Response(_) => true,
+        }
     }
 }
 
@@ -140,7 +178,7 @@ pub struct Response {
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     pub timings: Timings,
-    /// Bytes of the request and of the answer, heads included.
+    /// Bytes of the request and of the answer, heads included, without those of redirects.
     pub bytes_out: u64,
     pub bytes_in: u64,
     /// Redirects that led to it.
@@ -154,6 +192,9 @@ pub struct Response {
 pub struct Hop {
     pub status: u16,
     pub timings: Timings,
+    /// Bytes of its request and of the answer, heads included.
+    pub bytes_out: u64,
+    pub bytes_in: u64,
 }
 
 /// Parts of a request's time, in nanoseconds.
@@ -176,6 +217,8 @@ pub struct Surroundings<'a> {
     pub unix_ms: f64,
     /// Since the run's start, in milliseconds.
     pub elapsed_ms: f64,
+    /// CPU time that the call may take.
+    pub time_max_ns: u64,
     /// The stream from which `Math.random` draws.
     pub rng: &'a mut Rng,
 }
@@ -219,4 +262,6 @@ pub struct Yielded {
     pub console: Console,
     /// It ends the run.
     pub aborts: bool,
+    /// Tasks that it has begun.
+    pub tasks: Vec<Task>,
 }

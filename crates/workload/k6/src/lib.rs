@@ -20,6 +20,7 @@
 //! | `summary` | what a run has recorded, in k6's shape |
 //! | `quickjs/user` | a user's stack and context |
 //! | `quickjs/host` | what the modules call |
+//! | `quickjs/tasks` | what runs beside a user's function, and its news |
 //! | `quickjs/modules` | k6's modules and the script's own |
 //! | `quickjs/pages` | HTML pages |
 //! | `quickjs/read` | a script evaluated once, for its options |
@@ -49,8 +50,8 @@ mod summary;
 mod thresholds;
 
 pub use exchange::{
-    Answer, Ask, Begin, Checked, Console, ConsoleLine, CookieAsk, Fault, Hop, Memory, Request,
-    Response, Sample, Surroundings, Timings, Yielded,
+    Answer, Ask, Begin, Checked, Console, ConsoleLine, CookieAsk, Event, Fault, Hop, Memory, News,
+    Request, Response, Sample, Surroundings, Task, Timings, Work, Yielded,
 };
 pub use names::{Names, names};
 pub use options::{Executor, Given, Options, Scenario, Stage};

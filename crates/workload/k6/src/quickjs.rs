@@ -7,6 +7,7 @@ mod modules;
 mod pages;
 mod read;
 mod summary;
+mod tasks;
 mod user;
 
 #[cfg(test)]

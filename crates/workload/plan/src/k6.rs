@@ -62,8 +62,9 @@ pub struct K6Op {
     pub result: Option<Slot>,
     /// Where requests are made, by the patterns of their names; the last takes all others.
     pub requests: Vec<(K6Name, Pc)>,
-    /// Where a batch of requests is made: an [`Op::Parallel`](crate::Op::Parallel); `None`: the script makes none.
-    pub batch: Option<Pc>,
+    /// Where it is run beside its tasks: an [`Op::Parallel`](crate::Op::Parallel) of one branch, to which its tasks are
+    /// added; `None`: it begins none.
+    pub tasks: Option<Pc>,
     /// The instruction behind the requests.
     pub end: Pc,
     /// Where checks are counted, by their names.
@@ -78,9 +79,11 @@ pub struct K6Op {
     pub users_max: Option<u64>,
 }
 
-/// Taking the next request of a batch, in a branch of the user, which ends where none is left.
+/// What a branch of the user does next: the function in the first one, a task of it in all others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct K6Next {
+    /// The [`Op::K6`](crate::Op::K6) whose branch it is.
+    pub script: Pc,
     /// As [`K6Op::requests`].
     pub requests: Vec<(K6Name, Pc)>,
     /// The branch's [`Op::BranchEnd`](crate::Op::BranchEnd).

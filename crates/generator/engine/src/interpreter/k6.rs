@@ -1,22 +1,52 @@
 //! Functions of scripts of k6: begun and continued by their instruction, whose requests are made by those behind it.
 
 use k6::CookieAsk;
-use plan::{HttpOp, K6Next, K6Op, Op};
+use plan::{HttpOp, K6Next, K6Op, Op, Pc};
 use proto::http1::Head;
 use record::Outcome;
 use record::schema::WorkKind;
 use script::{Console, ConsoleLine};
 use stats::decimal::Decimal;
 
+use crate::conn::NEVER;
 use crate::failures::{Cause, FailureReport, StepPlace};
 use crate::identity::UrlParts;
 use crate::interpreter::{Flow, Interpreter};
 use crate::tables::slots::{ConnSlot, UserKey};
-use crate::vus::{Asked, Now, Resumed, url};
+use crate::users::Wait;
+use crate::vus::{Asked, Now, Resumed, Turn, url};
+
+/// CPU time of a call when the run is over: others have to come to their end as well.
+const OVERTIME_NS: u64 = 1_000_000_000;
+/// The same when the time to come to an end is over, too.
+const CALL_NS_MIN: u64 = 10_000_000;
 
 impl Interpreter<'_> {
     /// Runs the user's function until it waits, or has ended.
     pub(crate) fn run_k6(&mut self, now_ns: u64, key: UserKey, op: &K6Op) -> Flow {
+        if let Some(result) = self.vus.as_mut().and_then(|vus| vus.take_ended(key)) {
+            return self.end_k6(now_ns, key, op, result);
+        }
+        let Some(ask) = self.resume_k6(now_ns, key, key, op) else {
+            self.drop_iteration(now_ns, op);
+            return Flow::Jump(op.end);
+        };
+        if let Asked::Done(result) = ask {
+            return self.end_k6(now_ns, key, op, result);
+        }
+        if let Some(vus) = self.vus.as_mut().filter(|vus| vus.begun_tasks(key) > 0) {
+            if let Some(tasks) = op.tasks {
+                vus.defer(key, ask);
+                return Flow::Jump(tasks);
+            }
+            vus.refuse_tasks(key, now_ns);
+        }
+        self.follow_k6(now_ns, key, ask, |name| op.request_at(name), op.end)
+    }
+
+    /// Begins or continues the user's function. `runs`: the user, or its branch that runs it. `None`: the iteration is
+    /// dropped.
+    fn resume_k6(&mut self, now_ns: u64, key: UserKey, runs: UserKey, op: &K6Op) -> Option<Asked> {
         let data = match &op.data {
             Some(data) => data.eval(&mut self.users.scope(now_ns, key)),
             None => Ok(plan::expr::Value::Nothing),
@@ -25,46 +55,67 @@ impl Interpreter<'_> {
             Ok(plan::expr::Value::Nothing) | Err(_) => String::new(),
             Ok(value) => value.to_text().to_string(),
         };
-        let began_ns = self.begin_making(key);
+        let began_ns = self.begin_making(runs);
         let now_ns = self.users.now_ns(now_ns);
         let unix_ms = (self.users.zero_unix_ns + now_ns) as f64 / 1e6;
-        let Some(vus) = &mut self.vus else {
-            return Flow::End;
-        };
+        let over_ns = self.end_ns.saturating_add(self.plan.options.drain_ns);
+        let left_ns =
+            self.end_ns.saturating_add(OVERTIME_NS).max(now_ns.saturating_add(OVERTIME_NS));
+        let left_ns = left_ns.min(over_ns).saturating_sub(now_ns).max(CALL_NS_MIN);
+        let vus = self.vus.as_mut()?;
         let rng = &mut self.users[key].value;
-        let Resumed { ask, yielded } = vus.resume(key, op, &data, Now { ns: now_ns, unix_ms, rng });
-        self.end_work(key, WorkKind::Step, began_ns);
+        let now = Now { ns: now_ns, left_ns, unix_ms, rng };
+        let Resumed { ask, yielded } = vus.resume(key, runs, op, &data, now);
+        self.end_work(runs, WorkKind::Step, began_ns);
         let counts = &mut self.recorder.counts;
         counts.script_calls += 1;
         counts.scripts_ns += began_ns.map_or(0, |began| self.users.worked_ns.saturating_sub(began));
-        self.keep_yielded(now_ns, key, op, yielded);
-        match ask {
-            None => {
-                self.drop_iteration(now_ns, op);
-                Flow::Jump(op.end)
-            }
-            Some(Asked::Request(name)) => {
-                // The last of its requests takes all names.
-                Flow::Jump(op.request_at(&name).unwrap_or(op.end))
-            }
-            Some(Asked::Batch) => Flow::Jump(op.batch.unwrap_or(op.end)),
-            Some(Asked::Sleep(ns)) => {
-                let user = &mut self.users[key];
-                user.due_ns = user.ready_ns.saturating_add(ns);
-                user.ready_ns = user.due_ns;
-                let due_ns = user.due_ns;
-                self.wait_until(key, due_ns);
-                Flow::Wait
-            }
-            Some(Asked::Cookies(ask)) => {
-                let cookies = self.cookies_of_script(now_ns, key, &ask);
+        self.keep_yielded(now_ns, runs, op, yielded);
+        ask
+    }
+
+    /// Does what the function waits for, in the user or branch that runs it.
+    fn follow_k6(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        ask: Asked,
+        request_at: impl Fn(&str) -> Option<Pc>,
+        end: Pc,
+    ) -> Flow {
+        let owner = self.users.owner(key);
+        let has_news = self.vus.as_ref().is_some_and(|vus| vus.has_news(owner));
+        let ready_ns = self.users[key].ready_ns;
+        let due_ns = match ask {
+            // The last of its requests takes all names.
+            Asked::Request(name) => return Flow::Jump(request_at(&name).unwrap_or(end)),
+            Asked::Done(_) => return Flow::Jump(end),
+            Asked::Cookies(ask) => {
+                let cookies = self.cookies_of_script(now_ns, owner, &ask);
                 if let Some(vus) = &mut self.vus {
-                    vus.answer(key, k6::Answer::Cookies(cookies));
+                    vus.answer(owner, k6::Answer::Cookies(cookies));
                 }
-                // The same instruction continues the user.
-                Flow::Jump(self.users[key].pc)
+                // The same instruction continues the function.
+                return Flow::Jump(self.users[key].pc);
             }
-            Some(Asked::Done(Ok(value))) => {
+            Asked::Sleep(ns) => ready_ns.saturating_add(ns),
+            Asked::News(_) if has_news => now_ns,
+            Asked::News(most_ns) => most_ns.map_or(NEVER, |most_ns| now_ns.saturating_add(most_ns)),
+        };
+        self.wake_at(key, due_ns);
+        Flow::Wait
+    }
+
+    /// The user's function has ended.
+    fn end_k6(
+        &mut self,
+        now_ns: u64,
+        key: UserKey,
+        op: &K6Op,
+        result: Result<Option<String>, k6::Fault>,
+    ) -> Flow {
+        match result {
+            Ok(value) => {
                 let flow = op.result.and_then(|slot| {
                     let value = value
                         .map_or(plan::expr::Value::Nothing, |json| plan::expr::Value::text(&json));
@@ -72,7 +123,7 @@ impl Interpreter<'_> {
                 });
                 flow.unwrap_or(Flow::Jump(op.end))
             }
-            Some(Asked::Done(Err(fault))) => {
+            Err(fault) => {
                 let measure = self.plan.faults;
                 let outcome = if fault.is_no_memory { Outcome::NoMemory } else { Outcome::Script };
                 let user = &self.users[key];
@@ -108,11 +159,80 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Makes the next request of a batch, or ends the branch where none is left.
-    pub(crate) fn next_of_batch(&mut self, now_ns: u64, key: UserKey, next: &K6Next) -> Flow {
+    /// Goes on in a branch of the user: with its function, or with one of its tasks.
+    pub(crate) fn next_k6(&mut self, now_ns: u64, key: UserKey, next: &K6Next) -> Flow {
         let owner = self.users.owner(key);
-        let name = self.vus.as_mut().and_then(|vus| vus.next_of_batch(owner, key, now_ns));
-        Flow::Jump(name.and_then(|name| next.request_at(&name)).unwrap_or(next.end))
+        let session = self.users.session(key);
+        let (Some(vus), Some(Op::K6(op))) = (&mut self.vus, session.ops.get(next.script as usize))
+        else {
+            return Flow::Jump(next.end);
+        };
+        let turn = vus.next_turn(owner, key, now_ns);
+        let ask = match turn {
+            Turn::Function => self.resume_k6(now_ns, owner, key, op),
+            Turn::Deferred(ask) => Some(ask),
+            Turn::Request(name) => {
+                self.tell_k6(now_ns, owner);
+                return Flow::Jump(next.request_at(&name).unwrap_or(next.end));
+            }
+            Turn::Nothing => {
+                self.tell_k6(now_ns, owner);
+                self.end_added_branch(now_ns, key);
+                return Flow::Wait;
+            }
+        };
+        match ask {
+            None => Flow::Jump(next.end),
+            Some(Asked::Done(result)) => {
+                if let Some(vus) = &mut self.vus {
+                    vus.end_in_branch(owner, result);
+                }
+                self.interrupt_added_branches(now_ns, owner);
+                Flow::Jump(next.end)
+            }
+            Some(ask) => {
+                if !self.begin_tasks(now_ns, owner) {
+                    return Flow::Wait;
+                }
+                self.follow_k6(now_ns, key, ask, |name| next.request_at(name), next.end)
+            }
+        }
+    }
+
+    /// Begins a branch for each task that none has taken. False: the user's session is over.
+    fn begin_tasks(&mut self, now_ns: u64, owner: UserKey) -> bool {
+        let count = self.vus.as_ref().map_or(0, |vus| vus.begun_tasks(owner));
+        for _ in 0..count {
+            if !self.add_branch(now_ns, owner) {
+                if let Some(vus) = &mut self.vus {
+                    vus.refuse_tasks(owner, now_ns);
+                }
+                break;
+            }
+            // A failure has ended them all.
+            if self.users.branches.family(owner).is_empty() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Wakes the user's function if it waits for news that are there.
+    fn tell_k6(&mut self, now_ns: u64, owner: UserKey) {
+        let told = self.vus.as_ref().and_then(|vus| vus.has_news_for(owner));
+        let Some(main) =
+            told.filter(|&main| self.users.get(main).is_some_and(|user| user.wait == Wait::Until))
+        else {
+            return;
+        };
+        self.wake_at(main, now_ns);
+    }
+
+    /// The user or branch waits until this time, when it is due.
+    fn wake_at(&mut self, key: UserKey, due_ns: u64) {
+        let user = &mut self.users[key];
+        (user.due_ns, user.ready_ns) = (due_ns, due_ns);
+        self.wait_until(key, due_ns);
     }
 
     fn keep_yielded(&mut self, now_ns: u64, key: UserKey, op: &K6Op, yielded: k6::Yielded) {

@@ -116,7 +116,8 @@ impl Interpreter<'_> {
         if let (Some(vus), Some(Op::Http(http))) = (&mut self.vus, self.users.op(key))
             && http.by_script
         {
-            vus.failed(key, outcome, now_ns);
+            let user = &self.users[key];
+            vus.failed(key, outcome, (user.bytes_out, user.bytes_in), now_ns);
         }
         self.record_operation(now_ns, key, outcome, status);
         let is_limit = outcome.is_generator_limit();

@@ -81,7 +81,7 @@ impl Interpreter<'_> {
             Op::Stop => Flow::End,
             Op::Feed(feed) => self.feed(now_ns, key, feed),
             Op::K6(op) => self.run_k6(now_ns, key, op),
-            Op::K6Next(next) => self.next_of_batch(now_ns, key, next),
+            Op::K6Next(next) => self.next_k6(now_ns, key, next),
             Op::Meet(op) => self.meet(now_ns, key, op),
             Op::LoopEnd { register, body } => {
                 let left = &mut self.users[key].registers[register.index()];

@@ -137,6 +137,9 @@ fn users_go_on_after_faults() {
     // What was lost on a connection that had served before may have been sent again.
     let others = requests.iter().filter(|request| !request.starts_with("GET /reset "));
     assert_eq!(others.count(), 14);
+    // Whatever came of a request, and of those that redirects led to: its bytes were sent.
+    let bytes: usize = requests.iter().map(String::len).sum();
+    assert_eq!(figure(&ran, "data_sent", MetricStat::Sum), Some(bytes as f64));
     let faults = ran.counted(plan::builtin::FAULTS_NAME, Outcome::Script);
     assert_eq!(faults, 2);
     let details = ran.details();
@@ -170,11 +173,7 @@ fn scenarios_run_side_by_side_and_drop_what_finds_no_user() {
 
 #[test]
 fn requests_of_a_batch_are_made_at_the_same_time() {
-    let (ran, _) = run("batch.js", |request| match request.split(' ').nth(1) {
-        Some("/reset") => vec![PeerAction::Close],
-        Some(path) => ok(path.rsplit('/').next().unwrap_or_default()),
-        None => ok(""),
-    });
+    let (ran, _) = run("batch.js", page);
     for name in ["answers are in order", "one is lost", "answers have names", "nothing is nothing"]
     {
         assert_eq!(ran.counted(&format!("check {name}"), Outcome::Ok), 2, "{name}");
@@ -246,4 +245,66 @@ fn scripts_read_and_set_cookies_and_end_runs() {
     assert_eq!(ran.rows("connect").len(), 3);
     assert_eq!(ran.total(|counts| counts.script_aborts), 1);
     assert!(lines(&ran).contains(&"error: test aborted: enough".to_owned()));
+}
+
+/// The number of a page, or a connection that is closed.
+fn page(request: &str) -> Vec<PeerAction> {
+    match request.split(' ').nth(1) {
+        Some("/reset") => vec![PeerAction::Close],
+        Some(path) => ok(path.rsplit('/').next().unwrap_or_default()),
+        None => ok(""),
+    }
+}
+
+#[test]
+fn promises_and_timers_run_on_the_users_own_loop() {
+    let (ran, requests) = run("async.js", page);
+    for name in [
+        "both are there",
+        "at the same time",
+        "goes on beside",
+        "one is lost",
+        "timers are in order",
+        "values are handed on",
+        "the last one counts",
+    ] {
+        let counted = ran.counted(&format!("check {name}"), Outcome::Ok);
+        assert_eq!(counted, 2, "{name}: {:?} {:?}", lines(&ran), ran.details());
+    }
+    assert_eq!(ran.counted(plan::builtin::FAULTS_NAME, Outcome::Script), 0);
+    assert_eq!(ran.outcomes("second"), [Outcome::Ok; 2]);
+    assert_eq!(figure(&ran, "http_reqs", MetricStat::Sum), Some(18.0));
+    let sent = requests.iter().filter(|request| !request.contains("/reset"));
+    assert_eq!(sent.count(), 14);
+    assert_eq!(figure(&ran, "iterations", MetricStat::Sum), Some(2.0));
+    // A second, two that are lost, 300 ms of timers, and six round trips of 10 ms.
+    let longest = figure(&ran, "iteration_duration", MetricStat::Max).unwrap();
+    assert!((1340.0..1400.0).contains(&longest), "{longest}");
+}
+
+#[test]
+fn what_an_iteration_leaves_in_flight_ends_with_it() {
+    let (ran, _) = run("async_faults.js", page);
+    let faults = ran.counted(plan::builtin::FAULTS_NAME, Outcome::Script);
+    assert_eq!(faults, 3, "{:?}", ran.details());
+    let details = ran.details();
+    for text in ["thrown at once, at async_faults.js:12:", "thrown by a timer", "nobody handles it"]
+    {
+        assert!(details.iter().any(|detail| detail.contains(text)), "{text}: {details:?}");
+    }
+    // What the first and the third have begun was not sent yet, and the last one waits for its own.
+    let outcomes = ran.outcomes("/pages/{}");
+    assert_eq!(outcomes, [[Outcome::Unfinished; 3], [Outcome::Ok; 3]].concat());
+    assert_eq!(figure(&ran, "iterations", MetricStat::Sum), Some(4.0));
+    assert_eq!(figure(&ran, "http_reqs", MetricStat::Sum), Some(3.0));
+}
+
+#[test]
+fn a_loop_without_an_end_ends_with_the_run() {
+    let (ran, _) = run("endless.js", |_| ok(""));
+    assert_eq!(ran.counted(plan::builtin::FAULTS_NAME, Outcome::Script), 2);
+    let details = ran.details();
+    let has = |text: &str| details.iter().any(|detail| detail.contains(text));
+    assert!(has("without waiting, and the run is over"), "{details:?}");
+    assert_eq!(figure(&ran, "iterations", MetricStat::Sum), Some(2.0));
 }

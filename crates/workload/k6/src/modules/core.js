@@ -44,9 +44,6 @@ export const missing = (what, instead) =>
 const absent = (what, instead) => () => missing(what, instead);
 
 put(globalThis, "require", (name) => fault(`require(${shown(name)}): its name has to be a text in quotes, in the file itself`));
-for (const name of ["setTimeout", "setInterval", "clearTimeout", "clearInterval"]) {
-  put(globalThis, name, absent(`\`${name}\``, "write `sleep` where the user is to wait"));
-}
 put(globalThis, "__ENV", JSON.parse(host.env()));
 
 export const where = () => JSON.parse(host.where());
@@ -77,6 +74,7 @@ export const currentGroup = () => groupPath;
 const begin = (tags, group) => {
   groupPath = group;
   iterationTags = Object.assign(Object.create(null), tags);
+  clearEvents();
 };
 Object.defineProperty(globalThis, "__begin", { value: begin });
 // Of the tags that k6 sets, those that the options want.
@@ -111,6 +109,122 @@ export const tagsSet = new Proxy(Object.create(null), {
 export const sample = (name, value, tags) => {
   if (host.records(name)) host.sample(name, value, flat(tags));
 };
+
+// The event loop of a user: tasks that the host does beside the function, timers, and promises that are rejected.
+const tasks = new Map();
+const rejected = new Map();
+let news = [];
+const clearEvents = () => {
+  tasks.clear();
+  timers.clear();
+  queue = [];
+  rejected.clear();
+  news = [];
+  host.forgetTasks();
+};
+// Timers by their numbers, and in a heap by when they are due, in which those that were cleared are left for a while.
+const timers = new Map();
+let queue = [];
+let timersCount = 0;
+let turnsCount = 0;
+const isBefore = (one, other) => one.at < other.at || (one.at === other.at && one.turn < other.turn);
+const enqueue = (timer) => {
+  turnsCount += 1;
+  timer.turn = turnsCount;
+  let at = queue.length;
+  for (; at > 0; at = (at - 1) >> 1) {
+    const above = queue[(at - 1) >> 1];
+    if (!isBefore(timer, above)) break;
+    queue[at] = above;
+  }
+  queue[at] = timer;
+};
+const dequeue = () => {
+  const last = queue.pop();
+  if (queue.length === 0) return;
+  let at = 0;
+  for (;;) {
+    let below = 2 * at + 1;
+    if (below + 1 < queue.length && isBefore(queue[below + 1], queue[below])) below += 1;
+    if (below >= queue.length || !isBefore(queue[below], last)) break;
+    queue[at] = queue[below];
+    at = below;
+  }
+  queue[at] = last;
+};
+const nextTimer = () => {
+  while (queue.length > 0 && !timers.has(queue[0].id)) dequeue();
+  return queue[0];
+};
+// Begins a task; `take` is called with each of its news, in a turn of the loop, or as soon as they are there.
+export const beginTask = (described, take, isAtOnce) => {
+  tasks.set(host.begin(described), { take, isAtOnce });
+};
+// Waits for news, or until this time; below 0: for as long as it takes.
+export const receive = (until) => {
+  for (const one of host.news(until)) {
+    const task = tasks.get(one.id);
+    if (task === undefined) continue;
+    if (one.isLast) tasks.delete(one.id);
+    if (task.isAtOnce) task.take(one.value);
+    else news.push([task, one.value]);
+  }
+};
+// One thing that is due, or waiting for one. False: nothing ever will be.
+const turn = () => {
+  for (const [promise, reason] of rejected) {
+    rejected.delete(promise);
+    throw reason;
+  }
+  if (news.length > 0) {
+    const [task, value] = news.shift();
+    task.take(value);
+    return true;
+  }
+  const next = nextTimer();
+  if (next === undefined) {
+    if (!host.hasTasks()) return false;
+    receive(-1);
+  } else if (next.at > host.elapsed()) {
+    receive(next.at);
+  } else {
+    dequeue();
+    if (next.every === undefined) {
+      timers.delete(next.id);
+    } else {
+      next.at += next.every;
+      enqueue(next);
+    }
+    next.call();
+  }
+  return true;
+};
+Object.defineProperty(globalThis, "__turn", { value: turn });
+Object.defineProperty(globalThis, "__rejected", {
+  value: (promise, reason, isHandled) => { if (isHandled) rejected.delete(promise); else rejected.set(promise, reason); },
+});
+const timer = (name, repeats) => (call, delay, ...values) => {
+  outsideOfInit(`${name}()`);
+  if (typeof call !== "function") throw new TypeError(`${name}() requires a function as its first argument`);
+  // As in browsers: a timer is due a millisecond later at least, so that the clock goes on.
+  const after = Math.max(1, Number(delay) || 0);
+  timersCount += 1;
+  const id = timersCount;
+  const own = { id, at: host.elapsed() + after, every: repeats ? after : undefined, call: () => call(...values) };
+  timers.set(id, own);
+  enqueue(own);
+  return id;
+};
+export const setTimeout = timer("setTimeout", false);
+export const setInterval = timer("setInterval", true);
+export const clearTimeout = (id) => {
+  timers.delete(id);
+  if (queue.length <= 2 * timers.size + 100) return;
+  // What is sorted is a heap as well.
+  queue = queue.filter((own) => timers.has(own.id)).sort((one, other) => (isBefore(one, other) ? -1 : 1));
+};
+export const clearInterval = clearTimeout;
+for (const [name, value] of Object.entries({ setTimeout, setInterval, clearTimeout, clearInterval })) put(globalThis, name, value);
 
 // `k6`.
 export const sleep = (seconds) => {

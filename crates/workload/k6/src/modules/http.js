@@ -1,8 +1,8 @@
 // `k6/http`.
-import { bytesOf, currentGroup, fault, host, isBytes, missing, outsideOfInit, sample, systemTags } from "throng:core";
+import { beginTask, bytesOf, currentGroup, fault, host, isBytes, missing, outsideOfInit, receive, sample, systemTags } from "throng:core";
 import { CookieJar, cookieJar, cookieOf, ownJar } from "throng:cookies";
 import { formOf, linkOf, parseHTML } from "throng:html";
-import { ask, askAll } from "throng:policy";
+import { ask, begin, refusal, waitForTurn } from "throng:policy";
 
 const STATUS = {
   100: "Continue", 101: "Switching Protocols", 200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information",
@@ -230,6 +230,7 @@ const prepared = (method, target, given, params) => {
     jar,
     isGrouped: isTemplate || tags.name !== undefined,
     isJudged: expected !== null,
+    group: currentGroup(),
     throws: options.throw === undefined ? host.throws() : Boolean(options.throw),
     tags,
   };
@@ -272,7 +273,7 @@ const answered = (asked, raw) => {
   response.request = { method, url: address, headers: {}, body: typeof body === "string" ? body : "", cookies: {} };
   for (let at = 0; at < headers.length; at += 2) response.request.headers[canonical(headers[at])] = [headers[at + 1]];
 
-  const system = { method, url: raw.url, name, proto: raw.proto, status: String(raw.status), group: currentGroup() };
+  const system = { method, url: raw.url, name, proto: raw.proto, status: String(raw.status), group: asked.group };
   if (asked.isGrouped) system.url = name;
   if (raw.error) system.error = raw.error;
   if (response.error_code) system.error_code = String(response.error_code);
@@ -312,10 +313,33 @@ const batch = (requests) => {
     }
     return prepared("GET", one, null, undefined);
   });
-  const answers = asked.length === 0 ? [] : askAll(asked);
+  const answers = asked.map(refusal);
+  let open = 0;
+  for (const at of keys.keys()) {
+    if (answers[at] !== undefined) continue;
+    while (open >= host.batchSize()) receive(-1);
+    waitForTurn();
+    open += 1;
+    beginTask(asked[at], (raw) => { answers[at] = raw; open -= 1; }, true);
+  }
+  while (open > 0) receive(-1);
   const responses = Array.isArray(requests) ? [] : {};
   keys.forEach((key, at) => { responses[key] = answered(asked[at], answers[at]); });
   return responses;
+};
+
+// A request whose response a promise is of.
+const asyncRequest = (method, target, body, params) => {
+  const asked = prepared(String(method).toUpperCase(), target, body, params);
+  return new Promise((resolve, reject) => {
+    begin(asked, (raw) => {
+      try {
+        resolve(answered(asked, raw));
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
 };
 
 const request = (method, target, body, params) => send(String(method).toUpperCase(), target, body, params);
@@ -323,11 +347,10 @@ const plain = (verb) => (target, params) => send(verb, target, null, params);
 const withBody = (verb) => (target, body, params) => send(verb, target, body, params);
 
 const http = {
-  request, batch, url, file, expectedStatuses, setResponseCallback, Response, FileData,
+  request, asyncRequest, batch, url, file, expectedStatuses, setResponseCallback, Response, FileData,
   get: plain("GET"), head: plain("HEAD"),
   post: withBody("POST"), put: withBody("PUT"), patch: withBody("PATCH"),
   del: withBody("DELETE"), options: withBody("OPTIONS"),
-  asyncRequest: () => missing("`http.asyncRequest`", "`http.request` is"),
   cookieJar, CookieJar,
   TLS_1_0: "tls1.0", TLS_1_1: "tls1.1", TLS_1_2: "tls1.2", TLS_1_3: "tls1.3",
 };

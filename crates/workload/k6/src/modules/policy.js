@@ -1,5 +1,5 @@
 // What the options say of all requests: hosts that are blocked, and how many requests there are by second.
-import { host } from "throng:core";
+import { beginTask, host, setTimeout } from "throng:core";
 
 const options = JSON.parse(host.options()) || {};
 const blocked = options.blockHostnames || [];
@@ -12,26 +12,31 @@ const fits = (name, pattern) => {
   return wanted === "*" || name === wanted || (wanted.startsWith("*") && name.endsWith(wanted.slice(1)));
 };
 const isBlocked = ({ url }) => blocked.length > 0 && blocked.some((pattern) => fits(hostOf(url), pattern));
-// As k6 answers it: error and code are its own.
-const refused = ({ url }) => ({
-  status: 0, proto: "", url, headers: [], body: null, timings: [0, 0, 0, 0, 0, 0, 0], hops: [],
+// The answer to a request that is not sent, with k6's error and code; `undefined`: it is sent.
+export const refusal = (asked) => (isBlocked(asked) ? {
+  status: 0, proto: "", url: asked.url, headers: [], body: null, timings: [0, 0, 0, 0, 0, 0, 0], hops: [],
   error: "blocked hostname", error_code: 1111, isExpected: false,
-});
-const waitForTurn = (count) => {
-  const seconds = host.turn(count);
+} : undefined);
+const isLimited = options.rps > 0;
+// Seconds until the next request may be sent, which takes its turn.
+const turn = () => (isLimited ? host.turn() : 0);
+export const waitForTurn = () => {
+  const seconds = turn();
   if (seconds > 0) host.sleep(seconds);
 };
-export const isLimited = options.rps > 0;
 
+// The answer to a request, for which the user waits.
 export const ask = (asked) => {
-  if (isBlocked(asked)) return refused(asked);
-  if (isLimited) waitForTurn(1);
+  const refused = refusal(asked);
+  if (refused !== undefined) return refused;
+  waitForTurn();
   return host.http(asked);
 };
-// The answers to several requests, in their order.
-export const askAll = (all) => {
-  const sent = all.filter((asked) => !isBlocked(asked));
-  if (isLimited && sent.length > 0) waitForTurn(sent.length);
-  const answers = sent.length === 0 ? [] : host.batch(sent);
-  return all.map((asked) => (isBlocked(asked) ? refused(asked) : answers.shift()));
+// Begins a request that goes on beside the function; `take` is called with its answer.
+export const begin = (asked, take) => {
+  const refused = refusal(asked);
+  if (refused !== undefined) return take(refused);
+  const seconds = turn();
+  if (seconds > 0) return setTimeout(() => beginTask(asked, take), 1e3 * seconds);
+  return beginTask(asked, take);
 };

@@ -18,6 +18,7 @@ use stats::rng::{Purpose, Rng};
 use super::digests;
 use super::modules::Texts;
 use super::pages::Pages;
+use super::tasks::{self, Tasks};
 use crate::exchange::{
     Answer, Ask, Begin, Checked, ConsoleLine, CookieAsk, Memory, Request, Response, Sample,
     Surroundings, Yielded,
@@ -31,6 +32,9 @@ const LINES_MAX: usize = 100;
 const LINE_CHARS_MAX: usize = 1000;
 /// Most redirects that a request follows where neither it nor the options say how many, as in k6.
 const REDIRECTS: u8 = 10;
+/// Requests of a batch that are made at the same time where the options say nothing, and most, as in k6.
+const BATCH: u64 = 20;
+const BATCH_MAX: u64 = 100;
 /// Longest time of a request, in milliseconds.
 const TIMEOUT_MS_MAX: f64 = 3_600_000.0;
 /// Most random bytes of one call.
@@ -80,15 +84,14 @@ impl Shared {
         }
     }
 
-    /// Takes turns of requests, of which this many come by second; returns the seconds until the last of them.
-    fn turn(&self, now_ms: f64, count: f64, per_s: f64) -> f64 {
-        if !(per_s > 0.0 && count > 0.0) {
+    /// Takes the turn of a request, of which this many come by second; returns the seconds until then.
+    fn turn(&self, now_ms: f64, per_s: f64) -> f64 {
+        if per_s <= 0.0 {
             return 0.0;
         }
-        let gap_ms = 1e3 / per_s;
-        let first_ms = self.next_ms.get().max(now_ms);
-        self.next_ms.set(first_ms + count * gap_ms);
-        (first_ms + (count - 1.0) * gap_ms - now_ms) / 1e3
+        let turn_ms = self.next_ms.get().max(now_ms);
+        self.next_ms.set(turn_ms + 1e3 / per_s);
+        (turn_ms - now_ms) / 1e3
     }
 }
 
@@ -119,7 +122,8 @@ pub(crate) struct State {
     unix_ms: Cell<f64>,
     pub(crate) elapsed_ms: Cell<f64>,
     rng: Cell<Rng>,
-    time_max_ns: u64,
+    /// CPU time that the call may take.
+    pub(crate) time_max_ns: Cell<u64>,
     began_ns: Cell<Option<u64>>,
     pub(crate) exceeded: Cell<bool>,
     /// There was no memory left of what all users share.
@@ -136,6 +140,7 @@ pub(crate) struct State {
     pub(crate) metrics: RefCell<Vec<MetricDeclared>>,
     /// Files that the top level wanted and that were not given.
     pub(crate) wanted: RefCell<Vec<String>>,
+    pub(crate) tasks: Tasks,
 }
 
 impl State {
@@ -157,7 +162,7 @@ impl State {
             unix_ms: Cell::new(0.0),
             elapsed_ms: Cell::new(0.0),
             rng: Cell::new(Rng::new(vu, 0, Purpose::Value)),
-            time_max_ns: script.time_max_ns,
+            time_max_ns: Cell::new(script.time_max_ns),
             began_ns: Cell::new(None),
             exceeded: Cell::new(false),
             exhausted: Rc::default(),
@@ -168,6 +173,7 @@ impl State {
             yielded: RefCell::default(),
             metrics: RefCell::default(),
             wanted: RefCell::default(),
+            tasks: Tasks::default(),
         }
     }
 
@@ -176,6 +182,7 @@ impl State {
         self.unix_ms.set(around.unix_ms);
         self.elapsed_ms.set(around.elapsed_ms);
         self.rng.set(*around.rng);
+        self.time_max_ns.set(around.time_max_ns);
         if waited {
             self.began_ns.set(None);
         }
@@ -209,13 +216,13 @@ impl State {
         let now_ns = thread_cpu_ns();
         let began_ns = self.began_ns.get().unwrap_or(now_ns);
         self.began_ns.set(Some(began_ns));
-        let over = now_ns.saturating_sub(began_ns) > self.time_max_ns;
+        let over = now_ns.saturating_sub(began_ns) > self.time_max_ns.get();
         self.exceeded.set(self.exceeded.get() || over);
         over || self.ends.get()
     }
 
     pub(crate) fn take_yielded(&self) -> Yielded {
-        self.yielded.take()
+        Yielded { tasks: self.tasks.take_begun(), ..self.yielded.take() }
     }
 
     /// Suspends the user until its answer is there.
@@ -304,18 +311,20 @@ impl State {
     }
 
     /// The answer to a request, as the modules take it.
-    fn answer<'js>(
+    pub(crate) fn answer<'js>(
         &self,
         ctx: &Ctx<'js>,
         response: &Response,
         request: &Request,
-        described: &Object<'js>,
+        kind: &str,
     ) -> Result<Object<'js>> {
-        self.sample("data_sent", response.bytes_out as f64, &[]);
-        self.sample("data_received", response.bytes_in as f64, &[]);
-        let given: Object<'js> = described.get("given")?;
-        let kind: String = given.get("kind")?;
-        response_of(ctx, response, request, &kind)
+        let hops = response.hops.iter();
+        let (out, back) = hops.fold((response.bytes_out, response.bytes_in), |sum, hop| {
+            (sum.0 + hop.bytes_out, sum.1 + hop.bytes_in)
+        });
+        self.sample("data_sent", out as f64, &[]);
+        self.sample("data_received", back as f64, &[]);
+        response_of(ctx, response, request, kind)
     }
 
     fn cookies(&self, ctx: &Ctx<'_>, ask: CookieAsk) -> Result<Vec<(String, String)>> {
@@ -398,7 +407,11 @@ fn is_made(name: &str) -> bool {
 }
 
 /// A request, as the modules describe it: method, URL, headers, body, and how its answer is to be taken.
-fn request_of<'js>(ctx: &Ctx<'js>, state: &State, described: &Object<'js>) -> Result<Request> {
+pub(crate) fn request_of<'js>(
+    ctx: &Ctx<'js>,
+    state: &State,
+    described: &Object<'js>,
+) -> Result<Request> {
     let method: String = described.get("method")?;
     let url: String = described.get("url")?;
     let headers: Vec<String> = described.get("headers")?;
@@ -453,6 +466,11 @@ fn request_of<'js>(ctx: &Ctx<'js>, state: &State, described: &Object<'js>) -> Re
         redirects: u8::try_from(redirects).map_or(of_options, |most| most.min(50)),
         expected: expected.chunks_exact(2).map(|pair| (status(pair[0]), status(pair[1]))).collect(),
     })
+}
+
+/// What the modules want of the answer's body.
+pub(crate) fn kind_of(described: &Object<'_>) -> Result<String> {
+    described.get::<_, Object<'_>>("given")?.get("kind")
 }
 
 fn response_of<'js>(
@@ -547,9 +565,9 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
         Phase::Call => "call",
     });
     function!("options", own, move || own.options.to_string());
-    function!("turn", own, move |count: f64| {
+    function!("turn", own, move || {
         let rate = own.options["rps"].as_f64().unwrap_or(0.0) * own.shared.part.get();
-        own.shared.turn(own.elapsed_ms.get(), count, rate)
+        own.shared.turn(own.elapsed_ms.get(), rate)
     });
     function!("discards", own, move || own.options["discardResponseBodies"] == true);
     function!("throws", own, move || own.options["throw"] == true);
@@ -607,8 +625,9 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
     });
     function!("http", own, move |ctx: Ctx<'js>, described: Object<'js>| {
         let request = request_of(&ctx, &own, &described)?;
+        let kind = kind_of(&described)?;
         match own.wait(&ctx, Ask::Request(Box::new(request.clone())))? {
-            Answer::Response(response) => own.answer(&ctx, &response, &request, &described),
+            Answer::Response(response) => own.answer(&ctx, &response, &request, &kind),
             _ => Err(Exception::throw_internal(&ctx, "the answer is none to a request")),
         }
     });
@@ -624,20 +643,6 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
     function!("setCookie", own, move |ctx: Ctx<'js>, url: String, line: String| {
         own.cookies(&ctx, CookieAsk::Set { url, line }).map(|_| ())
     });
-    function!("batch", own, move |ctx: Ctx<'js>, all: Vec<Object<'js>>| {
-        let requests = all.iter().map(|described| request_of(&ctx, &own, described));
-        let requests = requests.collect::<Result<Vec<Request>>>()?;
-        match own.wait(&ctx, Ask::Batch(requests.clone()))? {
-            Answer::Batch(responses) => {
-                let each = responses.iter().zip(&requests).zip(&all);
-                let answers = each.map(|((response, request), described)| {
-                    own.answer(&ctx, response, request, described)
-                });
-                answers.collect::<Result<Vec<Object<'js>>>>()
-            }
-            _ => Err(Exception::throw_internal(&ctx, "the answer is none to a batch")),
-        }
-    });
     function!("page", own, move |ctx: Ctx<'js>, text: String| {
         own.shared.pages.outline(&text).map_err(|why| Exception::throw_message(&ctx, &why))
     });
@@ -645,6 +650,17 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
         let found = own.shared.pages.select(&text, &selector);
         found.map_err(|why| Exception::throw_message(&ctx, &why))
     });
+    function!("elapsed", own, move || own.elapsed_ms.get());
+    function!("batchSize", own, move || own.options["batch"]
+        .as_u64()
+        .map_or(BATCH, |size| size.clamp(1, BATCH_MAX))
+        as f64);
+    function!("begin", own, move |ctx: Ctx<'js>, described: Object<'js>| {
+        tasks::begin(&ctx, &own, &described)
+    });
+    function!("hasTasks", own, move || own.tasks.are_left());
+    function!("forgetTasks", own, move || own.tasks.forget());
+    function!("news", own, move |ctx: Ctx<'js>, until_ms: f64| tasks::news(&ctx, &own, until_ms));
     function!("encode", _own, move |ctx: Ctx<'js>, text: String| {
         ArrayBuffer::new_copy(ctx, text.as_bytes())
     });
@@ -693,10 +709,9 @@ mod tests {
         let memory: Arc<dyn Memory> = Arc::new(crate::quickjs::memory::Unlimited);
         let shared = Shared::new(&memory);
         // Four a second: at once, and then every quarter of a second.
-        let turns = [(0.0, 1.0), (0.0, 1.0), (100.0, 2.0), (2000.0, 1.0)];
-        let waits = turns.map(|(now_ms, count)| shared.turn(now_ms, count, 4.0));
-        assert_eq!(waits, [0.0, 0.25, 0.65, 0.0]);
-        assert_eq!(shared.turn(2000.0, 1.0, 0.0), 0.0);
+        let waits = [0.0, 0.0, 100.0, 2000.0].map(|now_ms| shared.turn(now_ms, 4.0));
+        assert_eq!(waits, [0.0, 0.25, 0.4, 0.0]);
+        assert_eq!(shared.turn(2000.0, 0.0), 0.0);
     }
 
     #[test]

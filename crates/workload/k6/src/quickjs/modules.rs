@@ -66,6 +66,9 @@ fn built_in(name: &str) -> Option<std::result::Result<String, String>> {
         "throng:encoding" => ENCODING.to_owned(),
         "k6" => named(CORE, &["check", "fail", "group", "randomSeed", "sleep"]),
         "k6/metrics" => named(CORE, &["Counter", "Gauge", "Rate", "Trend"]),
+        "k6/timers" => {
+            named(CORE, &["clearInterval", "clearTimeout", "setInterval", "setTimeout"])
+        }
         "k6/data" => named(CORE, &["SharedArray"]),
         "k6/execution" => {
             "import { execution } from \"throng:core\";\nexport const { instance, scenario, test, vu } = execution;\nexport default execution;\n"

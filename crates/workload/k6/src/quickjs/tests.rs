@@ -10,7 +10,8 @@ use stats::rng::{Purpose, Rng};
 use super::memory::Unlimited;
 use super::{Common, User, handle_summary, read};
 use crate::exchange::{
-    Answer, Ask, Begin, CookieAsk, Fault, Memory, Request, Response, Surroundings, Yielded,
+    Answer, Ask, Begin, CookieAsk, Event, Fault, Memory, News, Request, Response, Surroundings,
+    Yielded,
 };
 use crate::summary::Written;
 
@@ -58,18 +59,23 @@ fn of_script(script: &Arc<K6Script>) -> Common {
 struct Driven {
     user: User,
     rng: Rng,
+    now_ms: f64,
+    time_max_ns: u64,
     yielded: Vec<Yielded>,
 }
 
 impl Driven {
     fn new(common: &Common, vu: u64) -> Driven {
         let user = User::new(common, vu).expect("there is memory for a stack");
-        Driven { user, rng: Rng::new(1, vu, Purpose::Value), yielded: Vec::new() }
+        let rng = Rng::new(1, vu, Purpose::Value);
+        Driven { user, rng, now_ms: 500.0, time_max_ns: 200_000_000, yielded: Vec::new() }
     }
 
     fn resume(&mut self, answer: Answer) -> Ask {
-        let mut around =
-            Surroundings { unix_ms: 1_700_000_000_500.0, elapsed_ms: 500.0, rng: &mut self.rng };
+        let elapsed_ms = self.now_ms;
+        let unix_ms = 1_700_000_000_000.0 + elapsed_ms;
+        let time_max_ns = self.time_max_ns;
+        let mut around = Surroundings { unix_ms, elapsed_ms, time_max_ns, rng: &mut self.rng };
         let ask = self.user.resume(answer, &mut around);
         self.yielded.push(self.user.take_yielded());
         ask
@@ -138,6 +144,38 @@ fn users_wait_on_stacks_of_their_own() {
 }
 
 #[test]
+fn news_of_tasks_settle_promises() {
+    let text = "
+        import http from 'k6/http';
+        export default async function () {
+          const pages = ['a', 'b'].map((name) => http.asyncRequest('GET', `http://a.test/${name}`));
+          setTimeout(() => console.log('due'), 20);
+          return (await Promise.all(pages)).map((page) => page.body).join();
+        }";
+    let mut user = Driven::new(&common(text), 1);
+    let Ask::News(Some(most_ns)) = user.begin("") else {
+        panic!("it does not wait for its tasks and its timer");
+    };
+    assert!((20_000_000..20_001_000).contains(&most_ns), "{most_ns}");
+    let tasks: Vec<u32> = user.yielded[0].tasks.iter().map(|task| task.id).collect();
+    assert_eq!(tasks.len(), 2);
+    let news = |id: u32, body: &str| {
+        let body = body.as_bytes().to_vec();
+        let response = Response { status: 200, body, ..Response::default() };
+        News { id, event: Event::Response(Box::new(response)) }
+    };
+    // Each promise has its own answer, whatever the order; what is unknown is nobody's.
+    let ask = user.resume(Answer::News(vec![news(tasks[1], "2"), news(99, "x")]));
+    assert!(matches!(ask, Ask::News(Some(_))), "{ask:?}");
+    let ask = user.resume(Answer::News(vec![news(tasks[0], "1")]));
+    assert!(matches!(ask, Ask::News(Some(_))), "{ask:?}");
+    // The function has returned, and its timer is left.
+    user.now_ms += 20.0;
+    assert_eq!(done(user.resume(Answer::News(Vec::new()))), Ok(Some("\"1,2\"".to_owned())));
+    assert_eq!(user.lines(), ["due"]);
+}
+
+#[test]
 fn users_that_wait_can_be_dropped() {
     let text = "
         import { sleep } from 'k6';
@@ -171,6 +209,8 @@ fn limits_end_what_does_not_end() {
     let text = fails("const f = () => f() + 1; return f();");
     assert!(text.contains("InternalError") || text.contains("RangeError"), "{text}");
     let text = fails("return (async () => { for (;;) await null; })();");
+    assert!(text.contains("without waiting"), "{text}");
+    let text = fails("const again = () => { Promise.resolve().then(again); }; again();");
     assert!(text.contains("without waiting"), "{text}");
     let text = fails("return new Promise(() => {});");
     assert!(text.contains("nothing settles"), "{text}");
@@ -285,6 +325,14 @@ fn names_that_a_server_chooses_are_names() {
     let result = done(user.resume(Answer::Response(Box::new(response))));
     let expected = r#"[["Set-Cookie","__proto__"],"x",["__proto__","constructor"],2]"#;
     assert_eq!(result, Ok(Some(expected.to_owned())));
+}
+
+#[test]
+fn a_call_may_have_less_time_than_others() {
+    let mut user = Driven::new(&common("export default () => { for (;;) {} };"), 1);
+    user.time_max_ns = 1_000_000;
+    let message = done(user.begin("")).unwrap_err().message;
+    assert!(message.contains("1.00 ms without waiting, and the run is over"), "{message}");
 }
 
 #[test]
@@ -560,7 +608,8 @@ fn handled(body: &str) -> (Result<Option<Vec<Written>>, Fault>, Vec<String>) {
         },
     });
     let mut rng = Rng::new(1, 1, Purpose::Value);
-    let mut around = Surroundings { unix_ms: 5.0, elapsed_ms: 0.0, rng: &mut rng };
+    let time_max_ns = 200_000_000;
+    let mut around = Surroundings { unix_ms: 5.0, elapsed_ms: 0.0, time_max_ns, rng: &mut rng };
     let (result, console) = handle_summary(&script(&text), &summary, &mut around);
     (result, console.lines.into_iter().map(|line| line.text).collect())
 }
@@ -607,7 +656,7 @@ fn summaries_are_handled_by_the_script() {
 #[test]
 fn what_is_not_there_says_so_with_its_line() {
     for (body, expected) in [
-        ("setTimeout(() => {}, 1);", "`setTimeout` of k6 is not supported here"),
+        ("setTimeout(5, 1);", "setTimeout() requires a function"),
         ("http.get('nowhere');", "invalid URL"),
         ("new SharedArray('x', () => []);", "must be called in the init context"),
         ("open('data.bin');", "only available in the init context"),

@@ -22,8 +22,6 @@ const STACK_BYTES: usize = 512 << 10;
 const QUICKJS_BYTES: usize = 384 << 10;
 /// Longest text of an error, in characters.
 const TEXT_CHARS_MAX: usize = 500;
-/// Jobs of promises that are run after a call.
-const JOBS_MAX: u32 = 100_000;
 
 /// What all users of a loop share: the script's files and options, and the items of shared arrays.
 pub struct Common {
@@ -175,10 +173,8 @@ fn live(state: &Rc<State>, yielder: &Yielder<Answer, Ask>, first: Answer) -> Fau
                 Answer::Woken
                 | Answer::Response(_)
                 | Answer::Cookies(_)
-                | Answer::Batch(_)
-                | Answer::End => {
-                    return ended();
-                }
+                | Answer::News(_)
+                | Answer::End => return ended(),
             };
             begin_with(state, &begin);
         }
@@ -206,6 +202,7 @@ pub(crate) fn context(state: &Rc<State>, modules: &Modules) -> Result<(Runtime, 
     runtime.set_loader(modules.clone(), modules.clone());
     let seen = Rc::clone(state);
     runtime.set_interrupt_handler(Some(Box::new(move || seen.is_over())));
+    runtime.set_host_promise_rejection_tracker(Some(Box::new(note_rejection)));
     let context = Context::full(&runtime).map_err(fault)?;
     Ok((runtime, context))
 }
@@ -214,6 +211,15 @@ pub(crate) fn context(state: &Rc<State>, modules: &Modules) -> Result<(Runtime, 
 fn exhausted() -> Fault {
     let message = "the generator's memory for users of scripts is used up".to_owned();
     Fault { message, is_no_memory: true, ..Fault::default() }
+}
+
+/// Tells the modules that a promise is rejected, or that somebody handles that by now.
+#[expect(clippy::needless_pass_by_value, reason = "QuickJS calls it with what it owns")]
+fn note_rejection<'js>(ctx: Ctx<'js>, promise: Value<'js>, reason: Value<'js>, is_handled: bool) {
+    // Without the function the modules have not been evaluated yet.
+    if let Ok(note) = ctx.globals().get::<_, Function<'js>>("__rejected") {
+        let _ = note.call::<_, ()>((promise, reason, is_handled));
+    }
 }
 
 /// Evaluates the script's top level; returns its exports.
@@ -262,13 +268,9 @@ fn call<'js>(
             false => ctx.json_parse(begin.data.as_str())?,
         };
         let mut value: Value<'js> = function.call((data,))?;
+        run_events(ctx, state)?;
         if let Some(promise) = value.clone().into_promise() {
-            value = promise.finish()?;
-        }
-        for _ in 0..JOBS_MAX {
-            if !ctx.execute_pending_job() {
-                break;
-            }
+            value = promise.result().unwrap_or(Err(Error::WouldBlock))?;
         }
         match value.is_undefined() {
             true => Ok(None),
@@ -276,6 +278,22 @@ fn call<'js>(
         }
     };
     called().map_err(|error| thrown(ctx, error, state))
+}
+
+/// The event loop: runs what is due, until nothing is left that could be.
+fn run_events(ctx: &Ctx<'_>, state: &State) -> rquickjs::Result<()> {
+    let turn: Function<'_> = ctx.globals().get("__turn")?;
+    loop {
+        while ctx.execute_pending_job() {
+            // The next job would run as if the one that was interrupted had ended.
+            if state.exceeded.get() || state.ends.get() {
+                return Err(Exception::throw_internal(ctx, "interrupted"));
+            }
+        }
+        if !turn.call::<_, bool>(())? {
+            return Ok(());
+        }
+    }
 }
 
 /// Tells the modules that an iteration begins, with its tags.
@@ -308,14 +326,14 @@ pub(crate) fn thrown(ctx: &Ctx<'_>, error: Error, state: &State) -> Fault {
         format!("the script needs more memory than {most}")
     };
     let too_long = || {
-        let most = units::duration(state.script.time_max_ns as f64);
-        format!("it ran for longer than {most} without waiting")
+        let most_ns = state.time_max_ns.get();
+        let most = units::duration(most_ns as f64);
+        let why = if most_ns < state.script.time_max_ns { ", and the run is over" } else { "" };
+        format!("it ran for longer than {most} without waiting{why}")
     };
     let Error::Exception = error else {
         let message = match error {
             Error::Allocation => memory(),
-            // The time was over in a function that waits for promises.
-            Error::WouldBlock if state.exceeded.replace(false) => too_long(),
             Error::WouldBlock => "it waits for a promise that nothing settles".to_owned(),
             other => other.to_string(),
         };

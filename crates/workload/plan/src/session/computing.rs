@@ -29,7 +29,7 @@ impl Op {
             Op::Send(send) => payload_computes(&send.payload),
             Op::Channel(op) => payload_computes(&op.payload),
             Op::Set { value, .. } => value.computes(),
-            Op::Script(_) | Op::K6(_) => true,
+            Op::Script(_) | Op::K6(_) | Op::K6Next(_) => true,
             Op::Check { condition, .. } | Op::RetryEnd { until: Some(condition) } => {
                 condition.expr.computes()
             }

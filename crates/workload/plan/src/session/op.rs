@@ -58,7 +58,7 @@ pub enum Op {
     Script(Box<ScriptOp>),
     /// Run a function of a script of k6.
     K6(Box<K6Op>),
-    /// Take the next request of a batch that such a function has made.
+    /// Go on with such a function, or with a task that it has begun, in a branch.
     K6Next(Box<K6Next>),
     /// Meet other users: a rendezvous, a counter, a queue.
     Meet(Box<MeetOp>),

@@ -25,9 +25,8 @@ const OTHER_CHECKS: &str = "check (other)";
 /// Redirects that a request may follow; how many it does, the script says.
 const REDIRECTS: u8 = 10;
 
-/// Requests of a batch that are made at the same time where the options say nothing, and most, as in k6.
-const BATCH: u64 = 20;
-const BATCH_MAX: u64 = 100;
+/// What a script's text has if it begins tasks.
+const TASK_WORDS: [&str; 2] = ["batch", "asyncRequest"];
 
 /// Registers of attempts, of which there is one each.
 #[derive(Debug, Clone, Copy)]
@@ -46,15 +45,12 @@ pub(super) struct LoadedScript {
 }
 
 impl LoadedScript {
-    /// How many requests of a batch are made at the same time; `None`: the script makes no batches.
-    fn batch_size(&self) -> Option<usize> {
-        let has_batch = |file: &K6File| file.bytes.windows(5).any(|word| word == b"batch");
-        if !self.files.iter().any(has_batch) {
-            return None;
-        }
-        let options: serde_json::Value = serde_json::from_str(&self.options).unwrap_or_default();
-        let size = options["batch"].as_u64().unwrap_or(BATCH).clamp(1, BATCH_MAX);
-        usize::try_from(size).ok()
+    /// Whether it begins what runs beside its functions.
+    fn has_tasks(&self) -> bool {
+        let has = |file: &K6File, word: &str| {
+            file.bytes.windows(word.len()).any(|bytes| bytes == word.as_bytes())
+        };
+        self.files.iter().any(|file| TASK_WORDS.iter().any(|word| has(file, word)))
     }
 }
 
@@ -151,7 +147,7 @@ impl Checker<'_> {
                 .hint("write `k6: { files: [ script.js ] }` beside `sessions`, or run the script itself: throng run script.js");
             return;
         };
-        let batch_size = script.batch_size();
+        let has_tasks = script.has_tasks();
         let users = users_of(&script.options, &scenario);
         let Names { requests, checks, .. } = script.names.clone();
         let mut named = Vec::new();
@@ -176,7 +172,7 @@ impl Checker<'_> {
             data,
             result,
             requests: Vec::new(),
-            batch: None,
+            tasks: None,
             end: 0,
             checks: check_measures,
             other_checks,
@@ -187,11 +183,11 @@ impl Checker<'_> {
         let back = Pc::try_from(start).unwrap_or_default();
         let attempts = Attempts { attempts, draws };
         let requests = self.k6_requests(&named, back, attempts, program);
-        let batch = batch_size.map(|size| self.k6_batch(&named, size, attempts, back, program));
+        let tasks = has_tasks.then(|| self.k6_tasks(&named, attempts, back, program));
         let behind = program.pc();
         if let Op::K6(op) = &mut program.ops[start] {
             op.requests = requests;
-            op.batch = batch;
+            op.tasks = tasks;
             op.end = behind;
         }
     }
@@ -229,37 +225,36 @@ impl Checker<'_> {
         requests
     }
 
-    /// Requests at the same time: branches that all run the same instructions. Returns where they are begun.
-    fn k6_batch(
+    /// The function in a branch, to which tasks are added that run the same instructions. Returns where it is begun.
+    fn k6_tasks(
         &self,
         named: &[(K6Name, MeasureId)],
-        size: usize,
         registers: Attempts,
-        back: Pc,
+        script: Pc,
         program: &mut Program,
     ) -> Pc {
         let draws = program.branch_draws();
         let at =
             program.push(Op::Parallel(Box::new(Parallel { branches: Vec::new(), end: 0, draws })));
         let begins = program.pc();
-        let next = program.push(Op::K6Next(Box::new(K6Next { requests: Vec::new(), end: 0 })));
+        let next =
+            program.push(Op::K6Next(Box::new(K6Next { script, requests: Vec::new(), end: 0 })));
         let requests = self.k6_requests(named, begins, registers, program);
         let last = program.pc();
         program.push(Op::BranchEnd);
         let ends = program.pc();
-        program.push(Op::Jump(back));
+        program.push(Op::Jump(script));
         if let Op::K6Next(op) = &mut program.ops[next] {
             op.requests = requests;
             op.end = last;
         }
         if let Op::Parallel(parallel) = &mut program.ops[at] {
-            let branch = Branch {
+            parallel.branches = vec![Branch {
                 instructions: begins..ends,
                 first: None,
                 sets: Vec::new(),
                 retry_draws: None,
-            };
-            parallel.branches = vec![branch; size];
+            }];
             parallel.end = ends;
         }
         Pc::try_from(at).unwrap_or_default()

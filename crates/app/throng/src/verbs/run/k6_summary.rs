@@ -37,6 +37,7 @@ pub(super) fn conclude(
     let mut around = Surroundings {
         unix_ms: clock::unix_ns() as f64 / 1e6,
         elapsed_ms: ended.duration_ns as f64 / 1e6,
+        time_max_ns: script.time_max_ns,
         rng: &mut rng,
     };
     let (written, console) = k6::handle_summary(script, &summary, &mut around);

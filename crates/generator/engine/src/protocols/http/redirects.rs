@@ -28,9 +28,11 @@ impl<'p> Interpreter<'p> {
         let http = self.http_op(key);
         match self.next_hop(now_ns, key, endpoint, status, location) {
             Ok(hop) => {
+                let user = &self.users[key];
+                let bytes = (user.bytes_out, user.bytes_in);
                 self.record_hop(now_ns, key, status);
                 if let Some(vus) = self.vus.as_mut().filter(|_| http.by_script) {
-                    vus.hopped(key, status, now_ns);
+                    vus.hopped(key, status, bytes, now_ns);
                 }
                 self.follows.go(key, hop);
                 self.reach(now_ns, key, http);
