@@ -262,7 +262,7 @@ impl<'p> Interpreter<'p> {
         match self.users.op(key) {
             // Another user may have released a connection since.
             Some(Op::Http(http)) => self.reach(now_ns, key, http),
-            Some(Op::WsOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
+            Some(Op::WsOpen(open)) => self.reach_for_socket(now_ns, key, open),
             Some(Op::SseOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
             Some(Op::CallOpen(open)) => self.reach_for_stream(now_ns, key, open.endpoint),
             Some(Op::TcpOpen(open)) => self.connect_tcp(now_ns, key, open),

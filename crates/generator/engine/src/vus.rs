@@ -14,7 +14,7 @@ use k6::{
     Timings, Yielded,
 };
 use plan::{K6Op, Op, Plan};
-use proto::http1;
+use proto::{http1, ws};
 use record::Outcome;
 use stats::rng::{Purpose, Rng};
 
@@ -363,26 +363,12 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
     /// Appends the request, for an endpoint with this authority. The error says what cannot be sent.
     pub(crate) fn encode(&self, key: K, authority: &str, out: &mut Vec<u8>) -> Result<(), String> {
         let request = self.request(key).ok_or("the script has made no request")?;
-        let target = target(&request.url);
-        if !http1::is_target(&target) {
-            return Err(format!(
-                "{:?} has characters that a request line cannot hold",
-                request.url
-            ));
-        }
-        for (name, value) in &request.headers {
-            if !http1::is_token(name) || !http1::is_field_value(value.as_bytes()) {
-                return Err(format!(
-                    "the header {name:?} has characters that a header line cannot hold"
-                ));
-            }
-        }
+        let target = sendable_target(request)?;
+        sendable_headers(request)?;
         if !http1::is_token(&request.method) {
             return Err(format!("{:?} is no method", request.method));
         }
-        let is_host = |name: &str| name.eq_ignore_ascii_case("host");
-        let host = request.headers.iter().find(|(name, _)| is_host(name));
-        let host = host.map_or(authority, |(_, value)| value.as_str());
+        let host = own_host(request).unwrap_or(authority);
         let headers = request.headers.iter().filter(|(name, _)| !is_host(name));
         let headers = headers.map(|(name, value)| (sent_name(name), value.as_bytes()));
         http1::encode_request(
@@ -393,6 +379,28 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
             headers,
             request.body.as_deref(),
         );
+        Ok(())
+    }
+
+    /// Appends the request for an upgrade of the script's, or without a `nonce` that over HTTP/2. The error says what cannot be
+    /// sent.
+    pub(crate) fn encode_upgrade(
+        &self,
+        key: K,
+        authority: &str,
+        nonce: Option<&ws::Key>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        let request = self.request(key).ok_or("the script has asked for no WebSocket")?;
+        let target = sendable_target(request)?;
+        sendable_headers(request)?;
+        let host = own_host(request).unwrap_or(authority);
+        let headers = request.headers.iter().filter(|(name, _)| !is_host(name));
+        let headers = headers.map(|(name, value)| (sent_name(name), value.as_bytes()));
+        match nonce {
+            Some(nonce) => ws::encode_handshake(out, &target, host, nonce, headers),
+            None => ws::encode_connect(out, &target, host, headers),
+        }
         Ok(())
     }
 
@@ -494,6 +502,35 @@ fn own_share(plan: &Plan, share: Share) -> f64 {
     }
 }
 
+fn is_host(name: &str) -> bool {
+    name.eq_ignore_ascii_case("host")
+}
+
+/// The request's own header `Host`.
+fn own_host(request: &Request) -> Option<&str> {
+    let mut headers = request.headers.iter();
+    headers.find(|(name, _)| is_host(name)).map(|(_, value)| value.as_str())
+}
+
+fn sendable_target(request: &Request) -> Result<String, String> {
+    let target = target(&request.url);
+    match http1::is_target(&target) {
+        true => Ok(target),
+        false => Err(format!("{:?} has characters that a request line cannot hold", request.url)),
+    }
+}
+
+fn sendable_headers(request: &Request) -> Result<(), String> {
+    for (name, value) in &request.headers {
+        if !http1::is_token(name) || !http1::is_field_value(value.as_bytes()) {
+            return Err(format!(
+                "the header {name:?} has characters that a header line cannot hold"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The path and query of a URL.
 fn target(url: &str) -> String {
     let Some((_, authority)) = split(url) else {
@@ -520,6 +557,7 @@ fn failed(asked: &InFlight, now_ns: u64, outcome: Outcome) -> Response {
         Outcome::Closed => (1000, "unexpected EOF".to_owned()),
         Outcome::TlsUntrusted => (1310, "x509: certificate signed by unknown authority".to_owned()),
         Outcome::Decoding => (1701, "the response's body could not be decoded".to_owned()),
+        Outcome::Status | Outcome::WsProtocol => (1000, "websocket: bad handshake".to_owned()),
         // What is wrong with it stands among the run's failures.
         Outcome::Step => (1000, "the request cannot be made".to_owned()),
         other => (1000, other.name().to_owned()),

@@ -113,6 +113,26 @@ pub struct Task {
 #[derive(Debug)]
 pub enum Work {
     Request(Box<Request>),
+    /// A WebSocket, opened by this request.
+    Socket(Box<Request>),
+}
+
+/// What a user sends over one of its WebSockets.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// The number of the task.
+    pub id: u32,
+    pub message: Message,
+}
+
+/// A message of a WebSocket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    Text(String),
+    Binary(Vec<u8>),
+    Ping(Vec<u8>),
+    Pong(Vec<u8>),
+    Close { code: u16, reason: String },
 }
 
 /// What came of a task.
@@ -128,6 +148,10 @@ pub struct News {
 pub enum Event {
     /// The answer to its request, with which it has ended.
     Response(Box<Response>),
+    /// The answer to the handshake of its WebSocket.
+    Handshake(Box<Response>),
+    /// What came over it, in so many bytes. With a close frame it has ended.
+    Message(Message, u64),
 }
 
 impl Event {
@@ -135,6 +159,8 @@ impl Event {
     pub fn is_last(&self) -> bool {
         match self {
             Event::Response(_) => true,
+            Event::Handshake(response) => response.failure.is_some(),
+            Event::Message(message, _) => matches!(message, Message::Close { .. }),
         }
     }
 }
@@ -264,4 +290,6 @@ pub struct Yielded {
     pub aborts: bool,
     /// Tasks that it has begun.
     pub tasks: Vec<Task>,
+    /// What it has sent over WebSockets.
+    pub outgoing: Vec<Outgoing>,
 }

@@ -50,13 +50,13 @@ mod summary;
 mod thresholds;
 
 pub use exchange::{
-    Answer, Ask, Begin, Checked, Console, ConsoleLine, CookieAsk, Event, Fault, Hop, Memory, News,
-    Request, Response, Sample, Surroundings, Task, Timings, Work, Yielded,
+    Answer, Ask, Begin, Checked, Console, ConsoleLine, CookieAsk, Event, Fault, Hop, Memory,
+    Message, News, Outgoing, Request, Response, Sample, Surroundings, Task, Timings, Work, Yielded,
 };
 pub use names::{Names, names};
 pub use options::{Executor, Given, Options, Scenario, Stage};
 pub use quickjs::{Common, User, handle_summary, read};
-pub use scenario::{Declared, MetricKind, Script, Variable, scenario};
+pub use scenario::{Declared, MetricKind, Script, Variable, has_sockets, scenario};
 pub use summary::{
     CheckCounts, Ended, MetricRecorded, ThresholdEnd, Written, export, summary, thresholds_hold,
 };

@@ -76,6 +76,10 @@ impl Names {
         let is_whole = literal.parts.len() == 1;
         if let Some((origin, path)) = origin(first, is_whole) {
             self.add_origin(origin);
+            // WebSockets are measured together.
+            if first.starts_with("ws") {
+                return;
+            }
             if path.len() <= 1 && is_whole && !literal.before.ends_with('(') {
                 return;
             }
@@ -152,10 +156,16 @@ fn names_path(literal: &Literal<'_>) -> bool {
         || (first.is_empty() && second.starts_with('/'))
 }
 
-/// Scheme and host of a URL, and what follows; `None`: it is none, or its host varies.
+/// Scheme of HTTP and host of a URL, and what follows; `None`: it is none, or its host varies.
 fn origin(text: &str, is_whole: bool) -> Option<(String, &str)> {
-    let scheme = ["http://", "https://"].into_iter().find(|scheme| text.starts_with(scheme))?;
-    let rest = &text[scheme.len()..];
+    let schemes = [
+        ("http://", "http://"),
+        ("https://", "https://"),
+        ("ws://", "http://"),
+        ("wss://", "https://"),
+    ];
+    let (written, scheme) = schemes.into_iter().find(|(written, _)| text.starts_with(written))?;
+    let rest = &text[written.len()..];
     let end = rest.find(['/', '?', '#']);
     let authority = &rest[..end.unwrap_or(rest.len())];
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -252,6 +262,9 @@ mod tests {
             const other = { 'no check': 5 };
             http.get(`https://c.test/${path}`); http.get(`https://${host}/z`);
         "#;
+        let sockets = names(["ws.connect('wss://d.test:9000/socket', (socket) => {});"]);
+        assert_eq!(sockets.origins, ["https://d.test:9000"]);
+        assert!(sockets.requests.is_empty());
         let found = names([script]);
         assert_eq!(found.checks, ["status is 200", "it's ok"]);
         let labels: Vec<&str> = found.requests.iter().map(|(label, _)| label.as_str()).collect();

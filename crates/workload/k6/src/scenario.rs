@@ -173,6 +173,14 @@ fn calls(text: &str, function: &str) -> bool {
     })
 }
 
+/// Whether a script's text imports one of the modules for WebSockets.
+pub fn has_sockets(text: &str) -> bool {
+    ["\"", "'"].iter().any(|quote| {
+        let modules = ["k6/ws", "k6/websockets", "k6/experimental/websockets"];
+        modules.iter().any(|module| text.contains(&format!("{quote}{module}{quote}")))
+    })
+}
+
 /// A text as JSON, which is YAML as well.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
@@ -268,11 +276,13 @@ fn metrics(script: &Script, options: &Options) -> Result<Vec<Metric>, Error> {
     let texts: Vec<_> = texts.collect();
     let calls = |function: &str| texts.iter().any(|text| calls(text, function));
     let is_asked = |name: &str| options.thresholds.iter().any(|(of, _)| of.starts_with(name));
+    let has_sockets = texts.iter().any(|text| has_sockets(text));
     // Those that a script can have nothing of are left out.
     let built_in = BUILT_IN.iter().filter(|(name, ..)| match *name {
         "dropped_iterations" => at_rate,
         "checks" => calls("check") || is_asked(name),
         "group_duration" => calls("group") || is_asked(name),
+        name if name.starts_with("ws_") => has_sockets || is_asked(name),
         _ => true,
     });
     let mut metrics: Vec<Metric> =

@@ -20,6 +20,12 @@ pub(crate) const BUILT_IN: &[(&str, MetricKind, &str)] = &[
     ("data_sent", MetricKind::Counter, "bytes"),
     ("data_received", MetricKind::Counter, "bytes"),
     ("dropped_iterations", MetricKind::Counter, ""),
+    ("ws_connecting", MetricKind::Trend, "ms"),
+    ("ws_sessions", MetricKind::Counter, ""),
+    ("ws_session_duration", MetricKind::Trend, "ms"),
+    ("ws_msgs_sent", MetricKind::Counter, ""),
+    ("ws_msgs_received", MetricKind::Counter, ""),
+    ("ws_ping", MetricKind::Trend, "ms"),
 ];
 
 /// A metric, or the part of one with some tags: `http_req_duration{name:login}`.

@@ -86,8 +86,19 @@ pub struct K6Next {
     pub script: Pc,
     /// As [`K6Op::requests`].
     pub requests: Vec<(K6Name, Pc)>,
+    /// Where its WebSocket is opened, and closed; `None`: the script has none.
+    pub socket: Option<K6Socket>,
     /// The branch's [`Op::BranchEnd`](crate::Op::BranchEnd).
     pub end: Pc,
+}
+
+/// The instructions of a script's WebSockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct K6Socket {
+    /// An [`Op::WsOpen`](crate::Op::WsOpen).
+    pub open: Pc,
+    /// An [`Op::Close`](crate::Op::Close).
+    pub close: Pc,
 }
 
 /// A name in which parts vary: what stands between them, in order. One part alone never varies.

@@ -54,7 +54,7 @@ pub use elements::Elements;
 pub use hosts::{HostAddress, reached};
 pub use http::{HttpOp, StatusRule, is_secret_header};
 pub use ids::{DataId, EndpointId, MeasureId, MessageId, MetricId, Pc, Register, SessionId, Slot};
-pub use k6::{K6File, K6Metric, K6Name, K6Next, K6Op, K6Script};
+pub use k6::{K6File, K6Metric, K6Name, K6Next, K6Op, K6Script, K6Socket};
 pub use load_setting::LoadSetting;
 pub use matching::{Match, MatchTest, Save, Source, pointer_text};
 pub use measures::{

@@ -15,6 +15,8 @@ use crate::reconnect::WsReconnect;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WsOpen {
     pub endpoint: EndpointId,
+    /// The user's script of k6 has asked for it, and says where and with which headers.
+    pub by_script: bool,
     /// Path and query, base path in front.
     pub path: Template,
     pub headers: Vec<(String, Template)>,

@@ -432,6 +432,11 @@ impl Connections {
         self.table[slot].stage = Stage::Closing;
     }
 
+    pub(crate) fn encode_ping(&mut self, payload: &[u8]) {
+        let mask = self.mask();
+        ws::encode_ping(&mut self.commands.bytes, payload, mask);
+    }
+
     pub(crate) fn encode_pong(&mut self, payload: &[u8]) {
         let mask = self.mask();
         ws::encode_pong(&mut self.commands.bytes, payload, mask);

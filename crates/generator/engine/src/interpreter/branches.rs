@@ -93,6 +93,7 @@ impl Interpreter<'_> {
                 self.record_operation(now_ns, branch, Outcome::Unfinished, 0);
             }
             self.end_transactions_from(now_ns, branch, Outcome::Unfinished, begun_at);
+            self.leave_socket(branch);
             self.abandon_dialled(now_ns, branch);
             self.users.branches.leave(owner, branch);
             self.remove_branch(now_ns, owner, branch);
@@ -178,6 +179,7 @@ impl Interpreter<'_> {
                 self.record_operation(now_ns, branch, Outcome::Unfinished, 0);
             }
             self.end_transactions_from(now_ns, branch, Outcome::Unfinished, begun_at);
+            self.leave_socket(branch);
             self.abandon_dialled(now_ns, branch);
             self.remove_branch(now_ns, key, branch);
         }

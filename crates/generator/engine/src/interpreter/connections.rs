@@ -275,6 +275,9 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
+        if self.is_of_script(slot) {
+            return self.lost_for_script(now_ns, slot, &detail());
+        }
         if self.will_reconnect_websocket(slot, outcome) && self.conns[slot].stage == Stage::Open {
             return self.websocket_broke(now_ns, slot, outcome, detail);
         }

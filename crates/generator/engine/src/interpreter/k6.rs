@@ -1,5 +1,7 @@
 //! Functions of scripts of k6: begun and continued by their instruction, whose requests are made by those behind it.
 
+mod sockets;
+
 use k6::CookieAsk;
 use plan::{HttpOp, K6Next, K6Op, Op, Pc};
 use proto::http1::Head;
@@ -65,12 +67,16 @@ impl Interpreter<'_> {
         let vus = self.vus.as_mut()?;
         let rng = &mut self.users[key].value;
         let now = Now { ns: now_ns, left_ns, unix_ms, rng };
-        let Resumed { ask, yielded } = vus.resume(key, runs, op, &data, now);
+        let Resumed { ask, mut yielded } = vus.resume(key, runs, op, &data, now);
+        let outgoing = std::mem::take(&mut yielded.outgoing);
         self.end_work(runs, WorkKind::Step, began_ns);
         let counts = &mut self.recorder.counts;
         counts.script_calls += 1;
         counts.scripts_ns += began_ns.map_or(0, |began| self.users.worked_ns.saturating_sub(began));
         self.keep_yielded(now_ns, runs, op, yielded);
+        for message in outgoing {
+            self.send_for_script(now_ns, key, message);
+        }
         ask
     }
 
@@ -175,6 +181,15 @@ impl Interpreter<'_> {
                 self.tell_k6(now_ns, owner);
                 return Flow::Jump(next.request_at(&name).unwrap_or(next.end));
             }
+            Turn::Socket => {
+                self.tell_k6(now_ns, owner);
+                return Flow::Jump(next.socket.map_or(next.end, |socket| socket.open));
+            }
+            Turn::Hold => {
+                self.tell_k6(now_ns, owner);
+                self.wait_until(key, NEVER);
+                return Flow::Wait;
+            }
             Turn::Nothing => {
                 self.tell_k6(now_ns, owner);
                 self.end_added_branch(now_ns, key);
@@ -218,7 +233,7 @@ impl Interpreter<'_> {
     }
 
     /// Wakes the user's function if it waits for news that are there.
-    fn tell_k6(&mut self, now_ns: u64, owner: UserKey) {
+    pub(super) fn tell_k6(&mut self, now_ns: u64, owner: UserKey) {
         let told = self.vus.as_ref().and_then(|vus| vus.has_news_for(owner));
         let Some(main) =
             told.filter(|&main| self.users.get(main).is_some_and(|user| user.wait == Wait::Until))
@@ -357,30 +372,35 @@ impl Interpreter<'_> {
         let Some(held) = self.vus.as_ref().and_then(|vus| vus.hold(body.len())) else {
             return Outcome::NoMemory;
         };
-        let user = &self.users[key];
-        let bytes_out = u64::from(user.bytes_out);
-        let bytes_in = u64::from(user.bytes_in);
         let final_url = self.follows.hop(key).map(|hop| {
             let tls = self.plan.endpoints[hop.endpoint.index()].tls;
             url(tls, self.requests.authority(hop.endpoint), &hop.target)
         });
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let headers = head.headers().map(|(name, value)| (name.to_string(), text(&value)));
         let response = k6::Response {
-            status: head.status,
-            protocol: if head.raw.starts_with(b"HTTP/2") { "HTTP/2.0" } else { "HTTP/1.1" },
             url: final_url.unwrap_or_default(),
-            headers: headers.collect(),
             body: body.to_vec(),
-            bytes_out,
-            bytes_in,
-            ..k6::Response::default()
+            ..self.script_response(key, head)
         };
         let is_expected = self.script_request(key).is_none_or(|asked| asked.expects(head.status));
         if let Some(vus) = &mut self.vus {
             vus.answered(key, response, held, now_ns);
         }
         if is_expected { Outcome::Ok } else { Outcome::Status }
+    }
+
+    /// The head of the response to the user's request.
+    fn script_response(&self, key: UserKey, head: &Head<'_>) -> k6::Response {
+        let user = &self.users[key];
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let headers = head.headers().map(|(name, value)| (name.to_string(), text(&value)));
+        k6::Response {
+            status: head.status,
+            protocol: if head.raw.starts_with(b"HTTP/2") { "HTTP/2.0" } else { "HTTP/1.1" },
+            headers: headers.collect(),
+            bytes_out: u64::from(user.bytes_out),
+            bytes_in: u64::from(user.bytes_in),
+            ..k6::Response::default()
+        }
     }
 
     /// A connection that the user's request may wait for is made.

@@ -113,9 +113,12 @@ impl Interpreter<'_> {
 
     /// The operation in flight failed, and the session cannot continue unless the step is tried again.
     pub(crate) fn fail(&mut self, now_ns: u64, key: UserKey, outcome: Outcome, status: u16) {
-        if let (Some(vus), Some(Op::Http(http))) = (&mut self.vus, self.users.op(key))
-            && http.by_script
-        {
+        let by_script = match self.users.op(key) {
+            Some(Op::Http(http)) => http.by_script,
+            Some(Op::WsOpen(open)) => open.by_script,
+            _ => false,
+        };
+        if let (Some(vus), true) = (&mut self.vus, by_script) {
             let user = &self.users[key];
             vus.failed(key, outcome, (user.bytes_out, user.bytes_in), now_ns);
         }

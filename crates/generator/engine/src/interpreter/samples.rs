@@ -40,6 +40,10 @@ impl Interpreter<'_> {
                 let asked = self.script_request(key)?;
                 return Some(format!("{} {}", asked.method, without_query(&asked.url)));
             }
+            Op::WsOpen(open) if open.by_script => {
+                let asked = self.script_request(key)?;
+                return Some(format!("GET {}", without_query(&asked.url)));
+            }
             Op::Http(http) => (http.method.as_str(), &http.path),
             Op::WsOpen(open) => ("GET", &open.path),
             Op::SseOpen(open) => ("GET", &open.path),

@@ -6,6 +6,8 @@ pub(crate) mod handshake;
 pub(crate) mod pauses;
 mod reconnects;
 
+use std::borrow::Cow;
+
 use plan::{Expect, Op, SendOp, WsOpen};
 use proto::http1::{Event as HttpEvent, Head};
 use proto::ws::{self, DeflateParameters, Event, HandshakeError, MessageKind};
@@ -16,7 +18,7 @@ use crate::conn::{Conn, Decoder, Link, PendingOperation, Stage, http_outcome};
 use crate::failures::Code;
 use crate::interpreter::{Flow, Interpreter, LEAVE_NS};
 use crate::protocols::websocket::deflate::Framing;
-use crate::protocols::websocket::handshake::{encode_upgrade, verify_upgrade};
+use crate::protocols::websocket::handshake::{encode_upgrade, offered_protocols, verify_upgrade};
 use crate::protocols::websocket::pauses::Reconnectable;
 use crate::protocols::{DividedSocket, Protocol, WebSocket};
 use crate::received::{ReceivedMessage, end_record, excerpt};
@@ -34,8 +36,16 @@ impl<'p> Interpreter<'p> {
         if self.has_stream(now_ns, key) {
             return Flow::Fail;
         }
-        self.reach_for_stream(now_ns, key, open.endpoint);
+        self.reach_for_socket(now_ns, key, open);
         Flow::Wait
+    }
+
+    /// Finds or opens the connection for a WebSocket.
+    pub(crate) fn reach_for_socket(&mut self, now_ns: u64, key: UserKey, open: &WsOpen) {
+        match self.socket_endpoint(key, open) {
+            Ok(endpoint) => self.reach_for_stream(now_ns, key, endpoint),
+            Err(error) => self.fail_because(now_ns, key, self.users.blame(), 0, || error),
+        }
     }
 
     /// The step that opens the user's WebSocket.
@@ -69,9 +79,17 @@ impl<'p> Interpreter<'p> {
         let began_ns = self.begin_opening(key, slot);
         let authority = self.requests.authority(self.conns[slot].endpoint);
         let before = self.users[key].value;
-        let scope = &mut self.users.scope(now_ns, key);
         let out = &mut self.conns.commands.bytes;
-        let encoded = encode_upgrade(open, authority, nonce.as_ref(), scope, out);
+        let encoded = match (open.by_script, &mut self.vus) {
+            (true, Some(vus)) => {
+                vus.sent(key, now_ns);
+                vus.encode_upgrade(key, authority, nonce.as_ref(), out)
+            }
+            _ => {
+                let scope = &mut self.users.scope(now_ns, key);
+                encode_upgrade(open, authority, nonce.as_ref(), scope, out)
+            }
+        };
         self.end_work(key, WorkKind::Encoding, began_ns);
         if let Err(error) = encoded {
             self.conns.commands.bytes.truncate(start);
@@ -114,6 +132,14 @@ impl<'p> Interpreter<'p> {
         self.fail_because(now_ns, key, outcome, status, || detail);
     }
 
+    /// The subprotocols that a handshake offers.
+    pub(crate) fn offered_protocols(&self, slot: ConnSlot, open: &'p WsOpen) -> Cow<'p, str> {
+        match open.by_script {
+            true => self.offered_by_script(self.conns[slot].user),
+            false => Cow::Borrowed(offered_protocols(open)),
+        }
+    }
+
     /// The answer to the upgrade, and the frames that follow it at once.
     pub(crate) fn decode_upgrade(&mut self, now_ns: u64, slot: ConnSlot, bytes: &[u8]) -> usize {
         if self.is_declined(slot) {
@@ -141,7 +167,9 @@ impl<'p> Interpreter<'p> {
             unreachable!("an upgrade in flight keeps its key");
         };
         let id = self.conns.id(slot);
-        let agreed = verify_upgrade(self.opening_of(slot), &head, &nonce);
+        let open = self.opening_of(slot);
+        let offered = self.offered_protocols(slot, open);
+        let agreed = verify_upgrade(open, &offered, &head, &nonce);
         let is_open = agreed.is_ok();
         self.take_handshake(now_ns, slot, taken, &head, agreed);
         if self.conns.live(id).is_none() {
@@ -184,6 +212,9 @@ impl<'p> Interpreter<'p> {
             }
         };
         self.trace_response(head, &[]);
+        if open.by_script {
+            self.handshake_for_script(now_ns, key, head);
+        }
         if let Link::Carried(own) = &mut self.conns[slot].link {
             own.status = head.status;
         }
@@ -251,6 +282,9 @@ impl<'p> Interpreter<'p> {
         len: usize,
         frame: &Event<'_>,
     ) {
+        if self.take_frame_for_script(now_ns, slot, len, frame) {
+            return;
+        }
         if !frame.is_message() {
             self.recorder.counts.bytes_in += len as u64;
         }

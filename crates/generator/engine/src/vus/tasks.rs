@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-use k6::{Event, Fault, News, Task, Work};
+use k6::{Event, Fault, Message, News, Task, Work};
 use record::Outcome;
 
 use super::{Asked, Flight, Vus, failed};
@@ -21,11 +21,20 @@ pub(super) struct Tasks<K> {
     deferred: Option<Asked>,
     /// Those that no branch has taken.
     begun: VecDeque<Task>,
-    /// The numbers of those that branches have taken.
-    taken: HashMap<K, u32>,
+    /// Those that branches have taken.
+    taken: HashMap<K, Taken>,
     news: Vec<News>,
     /// The memory of the news.
     held: Vec<Held>,
+}
+
+/// A task that a branch has taken.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    id: u32,
+    is_socket: bool,
+    /// The status with which its WebSocket is being closed.
+    closing: Option<u16>,
 }
 
 impl<K> Default for Tasks<K> {
@@ -70,6 +79,10 @@ pub(crate) enum Turn {
     Deferred(Asked),
     /// The request of this name.
     Request(String),
+    /// The handshake of a WebSocket.
+    Socket,
+    /// Nothing, while its WebSocket is open.
+    Hold,
     /// Nothing: it ends.
     Nothing,
 }
@@ -106,18 +119,35 @@ impl<K: Copy + Eq + Hash> Vus<K> {
                 None => Turn::Function,
             };
         }
-        if let (Some(mut flight), Some(id)) =
-            (self.flights.remove(&branch), tasks.taken.remove(&branch))
-        {
-            tasks.held.extend(flight.held.take());
-            let event = Event::Response(Box::new(flight.answer(now_ns)));
-            tasks.news.push(News { id, event });
+        if let Some(taken) = tasks.taken.remove(&branch) {
+            let mut flight = self.flights.remove(&branch);
+            tasks.held.extend(flight.as_mut().and_then(|flight| flight.held.take()));
+            let event = match (flight, taken.is_socket, taken.closing) {
+                (Some(flight), false, _) => Some(Event::Response(Box::new(flight.answer(now_ns)))),
+                (Some(flight), true, _) => Some(Event::Handshake(Box::new(flight.answer(now_ns)))),
+                (None, true, Some(code)) => {
+                    let reason = String::new();
+                    Some(Event::Message(Message::Close { code, reason }, 0))
+                }
+                (None, ..) => None,
+            };
+            let is_over = event.as_ref().map_or(!taken.is_socket, Event::is_last);
+            tasks.news.extend(event.map(|event| News { id: taken.id, event }));
+            if !is_over {
+                tasks.taken.insert(branch, taken);
+                return Turn::Hold;
+            }
         }
         let Some(Task { id, work }) = tasks.begun.pop_front() else {
             return Turn::Nothing;
         };
-        tasks.taken.insert(branch, id);
+        let is_socket = matches!(work, Work::Socket(_));
+        tasks.taken.insert(branch, Taken { id, is_socket, closing: None });
         match work {
+            Work::Socket(request) => {
+                self.flights.insert(branch, Flight::new(*request, now_ns));
+                Turn::Socket
+            }
             Work::Request(request) => {
                 let name = request.name.clone();
                 self.flights.insert(branch, Flight::new(*request, now_ns));
@@ -150,8 +180,57 @@ impl<K: Copy + Eq + Hash> Vus<K> {
                     let flight = Flight::new(*request, now_ns);
                     Event::Response(Box::new(failed(&flight.asked, now_ns, Outcome::Step)))
                 }
+                Work::Socket(request) => {
+                    let flight = Flight::new(*request, now_ns);
+                    Event::Handshake(Box::new(failed(&flight.asked, now_ns, Outcome::Step)))
+                }
             };
             tasks.news.push(News { id, event });
+        }
+    }
+
+    /// Whether the user's branch has an open WebSocket of its script.
+    pub(crate) fn has_socket(&self, key: K, branch: K) -> bool {
+        let taken = self.active.get(&key).and_then(|active| active.tasks.taken.get(&branch));
+        taken.is_some_and(|taken| taken.is_socket) && !self.flights.contains_key(&branch)
+    }
+
+    /// The branch whose task has this number.
+    pub(crate) fn branch_of(&self, key: K, id: u32) -> Option<K> {
+        let mut taken = self.active.get(&key)?.tasks.taken.iter();
+        taken.find(|(_, taken)| taken.id == id).map(|(branch, _)| *branch)
+    }
+
+    /// Something came over the branch's WebSocket, in so many bytes, for which memory is held. With a close frame it has
+    /// ended.
+    pub(crate) fn hear(
+        &mut self,
+        key: K,
+        branch: K,
+        message: Message,
+        bytes: usize,
+        held: Option<Held>,
+    ) {
+        let Some(active) = self.active.get_mut(&key) else {
+            return;
+        };
+        let tasks = &mut active.tasks;
+        if let Some(taken) = tasks.taken.get(&branch) {
+            let event = Event::Message(message, bytes as u64);
+            let (id, is_last) = (taken.id, event.is_last());
+            tasks.news.push(News { id, event });
+            tasks.held.extend(held);
+            if is_last {
+                tasks.taken.remove(&branch);
+            }
+        }
+    }
+
+    /// The branch's WebSocket is being closed with this status.
+    pub(crate) fn closes(&mut self, key: K, branch: K, code: u16) {
+        let active = self.active.get_mut(&key);
+        if let Some(taken) = active.and_then(|active| active.tasks.taken.get_mut(&branch)) {
+            taken.closing = Some(code);
         }
     }
 

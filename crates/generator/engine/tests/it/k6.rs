@@ -14,7 +14,7 @@ use record::Outcome;
 use scenario::{Settings, Source, compile, render};
 use stats::metrics::{MetricStat, MetricValues};
 
-use crate::peers::{HttpPeer, ok, response};
+use crate::peers::{HttpPeer, WsPeer, frame, ok, response, text};
 use crate::support::{MS, Ran, S};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/k6");
@@ -52,6 +52,32 @@ fn run_over(
     let ran = Ran { plan, run };
     ran.check_sums();
     (ran, peer.requests)
+}
+
+fn run_sockets(
+    name: &str,
+    headers: &'static str,
+    respond: impl FnMut(u64, &str) -> Vec<PeerAction>,
+) -> (Ran, Vec<(u8, Vec<u8>)>) {
+    let plan = plan(name);
+    let mut peer = WsPeer::new(respond);
+    peer.headers = headers;
+    let run = sim::run(&plan, 1, &mut peer, Link::new(5 * MS)).expect("the plan can be run");
+    let ran = Ran { plan, run };
+    ran.check_sums();
+    (ran, peer.frames)
+}
+
+/// Repeats what it is told, and hangs up when it is told so.
+fn echo(_: u64, message: &str) -> Vec<PeerAction> {
+    match message {
+        "drop" => vec![PeerAction::Close],
+        "bye" => {
+            vec![PeerAction::Send(frame(0x88, b"\x0f\xa1enough")), PeerAction::Close]
+        }
+        bytes if bytes.starts_with('3') => vec![PeerAction::Send(frame(0x82, b"3"))],
+        message => vec![text(message)],
+    }
 }
 
 /// A figure of a metric over the whole run.
@@ -306,5 +332,59 @@ fn a_loop_without_an_end_ends_with_the_run() {
     let details = ran.details();
     let has = |text: &str| details.iter().any(|detail| detail.contains(text));
     assert!(has("without waiting, and the run is over"), "{details:?}");
+    assert_eq!(figure(&ran, "iterations", MetricStat::Sum), Some(2.0));
+}
+
+#[test]
+fn websockets_are_waited_for() {
+    let (ran, frames) = run_sockets("sockets.js", "", echo);
+    for name in ["status is 101", "all is heard", "a loss is heard"] {
+        let counted = ran.counted(&format!("check {name}"), Outcome::Ok);
+        assert_eq!(counted, 2, "{name}: {:?} {:?}", lines(&ran), ran.details());
+    }
+    assert_eq!(ran.outcomes("handshake"), [Outcome::Ok; 4]);
+    assert_eq!(ran.counted(plan::builtin::FAULTS_NAME, Outcome::Script), 0);
+    // Two texts, a ping, bytes and a close frame; and the other's two.
+    let opcodes: Vec<u8> = frames.iter().map(|(opcode, _)| *opcode).collect();
+    assert_eq!(opcodes, [1, 1, 9, 2, 8, 1, 1].repeat(2));
+    let of = |name: &str, stat| figure(&ran, name, stat);
+    assert_eq!(of("ws_sessions", MetricStat::Sum), Some(4.0));
+    assert_eq!(of("ws_msgs_sent", MetricStat::Sum), Some(10.0));
+    assert_eq!(of("ws_msgs_received", MetricStat::Sum), Some(8.0));
+    assert_eq!(of("ws_session_duration", MetricStat::Count), Some(4.0));
+    // Over a link of 5 ms: TCP and the handshake, and a ping.
+    assert_eq!(of("ws_connecting", MetricStat::Min), Some(20.0));
+    assert_eq!(of("ws_ping", MetricStat::Max), Some(10.0));
+}
+
+#[test]
+fn websockets_go_on_beside_the_function() {
+    let headers = "sec-websocket-protocol: chat\r\n";
+    let (ran, frames) = run_sockets("websockets.js", headers, echo);
+    for name in [
+        "both hear their own",
+        "bytes are bytes",
+        "it is closed by the script",
+        "it waits for the other",
+    ] {
+        let counted = ran.counted(&format!("check {name}"), Outcome::Ok);
+        assert_eq!(counted, 2, "{name}: {:?} {:?}", lines(&ran), ran.details());
+    }
+    assert_eq!(ran.outcomes("handshake"), [Outcome::Ok; 6]);
+    assert_eq!(ran.counted(plan::builtin::FAULTS_NAME, Outcome::Script), 0);
+    let closed = frames.iter().filter(|(opcode, payload)| *opcode == 8 && payload[..2] == [3, 232]);
+    assert_eq!(closed.count(), 2);
+    assert_eq!(figure(&ran, "ws_sessions", MetricStat::Sum), Some(6.0));
+    assert_eq!(figure(&ran, "ws_session_duration", MetricStat::Count), Some(6.0));
+    assert_eq!(figure(&ran, "iterations", MetricStat::Sum), Some(2.0));
+}
+
+#[test]
+fn a_handshake_that_is_declined_is_told() {
+    let (ran, _) = run("sockets.js", |_| response("403 Forbidden", "", ""));
+    assert_eq!(ran.outcomes("handshake"), [Outcome::Status; 4]);
+    assert_eq!(ran.counted("check status is 101", Outcome::Check), 2);
+    let lines = lines(&ran);
+    assert!(lines.iter().any(|line| line.contains("websocket: bad handshake")), "{lines:?}");
     assert_eq!(figure(&ran, "iterations", MetricStat::Sum), Some(2.0));
 }

@@ -172,6 +172,7 @@ impl WsPeer<RespondAt<'_>> {
                             actions.push(PeerAction::Send(frame(0x88, &payload)));
                             actions.push(PeerAction::Close);
                         }
+                        9 => actions.push(PeerAction::Send(frame(0x8a, &payload))),
                         _ => {}
                     }
                 }

@@ -156,9 +156,11 @@ const nextTimer = () => {
   while (queue.length > 0 && !timers.has(queue[0].id)) dequeue();
   return queue[0];
 };
-// Begins a task; `take` is called with each of its news, in a turn of the loop, or as soon as they are there.
+// Begins a task and returns its number; `take` is called with each of its news, in a turn of the loop, or as soon as they are there.
 export const beginTask = (described, take, isAtOnce) => {
-  tasks.set(host.begin(described), { take, isAtOnce });
+  const id = host.begin(described);
+  tasks.set(id, { take, isAtOnce });
+  return id;
 };
 // Waits for news, or until this time; below 0: for as long as it takes.
 export const receive = (until) => {

@@ -184,7 +184,7 @@ const measured = (times, tags, failed) => {
 };
 
 // A request that is ready to be sent, with what its answer needs.
-const prepared = (method, target, given, params) => {
+export const prepared = (method, target, given, params) => {
   outsideOfInit(`making http requests`);
   const options = params === null || params === undefined ? {} : params;
   if (typeof options !== "object") fault("the parameters of a request are an object");

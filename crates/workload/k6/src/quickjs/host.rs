@@ -20,8 +20,8 @@ use super::modules::Texts;
 use super::pages::Pages;
 use super::tasks::{self, Tasks};
 use crate::exchange::{
-    Answer, Ask, Begin, Checked, ConsoleLine, CookieAsk, Memory, Request, Response, Sample,
-    Surroundings, Yielded,
+    Answer, Ask, Begin, Checked, ConsoleLine, CookieAsk, Memory, Message, Outgoing, Request,
+    Response, Sample, Surroundings, Yielded,
 };
 use crate::files;
 use crate::progress::progress;
@@ -222,7 +222,8 @@ impl State {
     }
 
     pub(crate) fn take_yielded(&self) -> Yielded {
-        Yielded { tasks: self.tasks.take_begun(), ..self.yielded.take() }
+        let tasks = self.tasks.take_begun();
+        Yielded { tasks, outgoing: self.tasks.take_outgoing(), ..self.yielded.take() }
     }
 
     /// Suspends the user until its answer is there.
@@ -334,6 +335,21 @@ impl State {
         }
     }
 
+    /// Sends something over a WebSocket.
+    fn send(&self, ctx: &Ctx<'_>, id: u32, message: Message) -> Result<()> {
+        let bytes = match &message {
+            Message::Text(text) => framed_bytes(text.len()),
+            Message::Binary(bytes) | Message::Ping(bytes) | Message::Pong(bytes) => {
+                framed_bytes(bytes.len())
+            }
+            Message::Close { reason, .. } => framed_bytes(2 + reason.len()),
+        };
+        self.keep(ctx, size_of::<Outgoing>() + bytes)?;
+        self.sample("data_sent", bytes as f64, &[]);
+        self.tasks.send(Outgoing { id, message });
+        Ok(())
+    }
+
     fn open(&self, ctx: &Ctx<'_>, path: &str) -> Result<Arc<[u8]>> {
         let refuse = |message: String| Exception::throw_message(ctx, &message);
         // As in k6 since 1.0: relative to the script.
@@ -368,6 +384,16 @@ pub(crate) fn bytes_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Vec<u8>> {
     let bytes = unsafe { buffer.as_slice::<u8>() };
     let bytes = bytes.map(<[u8]>::to_vec);
     bytes.map_err(|_| Exception::throw_type(ctx, "the ArrayBuffer is detached"))
+}
+
+/// Bytes of a client's frame with so many bytes in it (RFC 6455 §5.2).
+fn framed_bytes(bytes: usize) -> usize {
+    let head = match bytes {
+        0..=125 => 6,
+        126..=0xffff => 8,
+        _ => 14,
+    };
+    head + bytes
 }
 
 fn milliseconds(ns: u64) -> f64 {
@@ -660,6 +686,21 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
     });
     function!("hasTasks", own, move || own.tasks.are_left());
     function!("forgetTasks", own, move || own.tasks.forget());
+    function!("sendMessage", own, move |ctx: Ctx<'js>, id: u32, data: Value<'js>| {
+        let bytes = bytes_of(&ctx, &data)?;
+        let message = match data.is_string() {
+            true => Message::Text(String::from_utf8_lossy(&bytes).into_owned()),
+            false => Message::Binary(bytes),
+        };
+        own.send(&ctx, id, message)
+    });
+    function!("sendPing", own, move |ctx: Ctx<'js>, id: u32, data: String| {
+        own.send(&ctx, id, Message::Ping(data.into_bytes()))
+    });
+    function!("closeSocket", own, move |ctx: Ctx<'js>, id: u32, code: f64, reason: String| {
+        let code = code.clamp(0.0, f64::from(u16::MAX)) as u16;
+        own.send(&ctx, id, Message::Close { code, reason })
+    });
     function!("news", own, move |ctx: Ctx<'js>, until_ms: f64| tasks::news(&ctx, &own, until_ms));
     function!("encode", _own, move |ctx: Ctx<'js>, text: String| {
         ArrayBuffer::new_copy(ctx, text.as_bytes())

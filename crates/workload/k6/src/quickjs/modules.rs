@@ -37,6 +37,9 @@ fn built_in(name: &str) -> Option<std::result::Result<String, String>> {
     const POLICY: &str = include_str!("../modules/policy.js");
     const CRYPTO: &str = include_str!("../modules/crypto.js");
     const ENCODING: &str = include_str!("../modules/encoding.js");
+    const SOCKETS: &str = include_str!("../modules/sockets.js");
+    const WS: &str = include_str!("../modules/ws.js");
+    const WEBSOCKETS: &str = include_str!("../modules/websockets.js");
     const UTILS: &str = include_str!("../modules/utils.js");
     const SUMMARY: &str = include_str!("../modules/summary.js");
     // What a module exports by names is also in its default export.
@@ -63,6 +66,9 @@ fn built_in(name: &str) -> Option<std::result::Result<String, String>> {
                 .to_owned()
         }
         "throng:crypto" => CRYPTO.to_owned(),
+        "throng:sockets" => SOCKETS.to_owned(),
+        "k6/ws" => WS.to_owned(),
+        "k6/websockets" | "k6/experimental/websockets" => WEBSOCKETS.to_owned(),
         "throng:encoding" => ENCODING.to_owned(),
         "k6" => named(CORE, &["check", "fail", "group", "randomSeed", "sleep"]),
         "k6/metrics" => named(CORE, &["Counter", "Gauge", "Rate", "Trend"]),

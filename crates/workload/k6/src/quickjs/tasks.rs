@@ -1,4 +1,4 @@
-//! What runs beside a user's function: requests whose answers are not waited for at once.
+//! What runs beside a user's function: requests whose answers are not waited for at once, and WebSockets.
 //!
 //! A module begins a task and is given its number. Whoever drives the user does the work and keeps the news until the user
 //! waits for them, in which all of them are handed over.
@@ -7,10 +7,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rquickjs::{Ctx, Exception, Object, Result};
+use rquickjs::{ArrayBuffer, Ctx, Exception, Object, Result};
 
 use super::host::{State, kind_of, request_of};
-use crate::exchange::{Answer, Ask, Event, Memory, News, Request, Task, Work};
+use crate::exchange::{Answer, Ask, Event, Memory, Message, News, Outgoing, Request, Task, Work};
 
 /// Most tasks of a user at the same time.
 const TASKS_MAX: usize = 1000;
@@ -22,6 +22,7 @@ pub(crate) struct Tasks {
     count: Cell<u32>,
     /// Those that nobody has taken yet.
     begun: RefCell<Vec<Task>>,
+    outgoing: RefCell<Vec<Outgoing>>,
     /// Those that have not ended.
     left: RefCell<HashMap<u32, Left>>,
 }
@@ -54,6 +55,14 @@ impl Tasks {
         self.begun.take()
     }
 
+    pub(crate) fn take_outgoing(&self) -> Vec<Outgoing> {
+        self.outgoing.take()
+    }
+
+    pub(crate) fn send(&self, message: Outgoing) {
+        self.outgoing.borrow_mut().push(message);
+    }
+
     pub(crate) fn are_left(&self) -> bool {
         !self.left.borrow().is_empty()
     }
@@ -62,6 +71,7 @@ impl Tasks {
     pub(crate) fn forget(&self) {
         self.left.borrow_mut().clear();
         self.begun.borrow_mut().clear();
+        self.outgoing.borrow_mut().clear();
     }
 }
 
@@ -86,11 +96,13 @@ pub(crate) fn begin<'js>(ctx: &Ctx<'js>, state: &State, described: &Object<'js>)
     }
     let request = request_of(ctx, state, described)?;
     let kind = kind_of(described)?;
-    let _kept = kept(state, &request)?;
+    let memory = kept(state, &request)?;
     let id = tasks.count.get().wrapping_add(1);
     tasks.count.set(id);
-    let work = Work::Request(Box::new(request.clone()));
-    tasks.left.borrow_mut().insert(id, Left { request, kind, _kept });
+    let is_socket: Option<bool> = described.get::<_, Object<'js>>("given")?.get("isSocket")?;
+    let own = Box::new(request.clone());
+    let work = if is_socket == Some(true) { Work::Socket(own) } else { Work::Request(own) };
+    tasks.left.borrow_mut().insert(id, Left { request, kind, _kept: memory });
     tasks.begun.borrow_mut().push(Task { id, work });
     Ok(id)
 }
@@ -111,6 +123,33 @@ pub(crate) fn news<'js>(ctx: &Ctx<'js>, state: &State, until_ms: f64) -> Result<
     }
 }
 
+/// A message of a WebSocket as the modules take it.
+fn of_message<'js>(ctx: &Ctx<'js>, message: &Message) -> Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    let kind = match message {
+        Message::Text(text) => {
+            object.set("data", text.as_str())?;
+            "message"
+        }
+        Message::Binary(bytes) => {
+            object.set("data", ArrayBuffer::new_copy(ctx.clone(), bytes)?)?;
+            "message"
+        }
+        Message::Ping(_) => "ping",
+        Message::Pong(bytes) => {
+            object.set("data", String::from_utf8_lossy(bytes).into_owned())?;
+            "pong"
+        }
+        Message::Close { code, reason } => {
+            object.set("code", *code)?;
+            object.set("reason", reason.as_str())?;
+            "close"
+        }
+    };
+    object.set("type", kind)?;
+    Ok(object)
+}
+
 /// News as the modules take them; `None`: nobody waits for them any more.
 fn described<'js>(ctx: &Ctx<'js>, state: &State, news: &News) -> Result<Option<Object<'js>>> {
     let mut left = state.tasks.left.borrow_mut();
@@ -119,6 +158,23 @@ fn described<'js>(ctx: &Ctx<'js>, state: &State, news: &News) -> Result<Option<O
     };
     let object = match &news.event {
         Event::Response(response) => state.answer(ctx, response, &task.request, &task.kind)?,
+        Event::Handshake(response) => {
+            let object = state.answer(ctx, response, &task.request, &task.kind)?;
+            object.set("type", if response.failure.is_some() { "failed" } else { "open" })?;
+            let mut headers = response.headers.iter();
+            let own = headers.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
+            object.set("protocol", own.map_or("", |(_, value)| value.as_str()))?;
+            let fields = Object::new(ctx.clone())?;
+            for (name, value) in &response.headers {
+                fields.set(name.as_str(), value.as_str())?;
+            }
+            object.set("headers", fields)?;
+            object
+        }
+        Event::Message(message, bytes) => {
+            state.sample("data_received", *bytes as f64, &[]);
+            of_message(ctx, message)?
+        }
     };
     let whole = Object::new(ctx.clone())?;
     whole.set("id", news.id)?;

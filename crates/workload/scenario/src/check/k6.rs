@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use k6::{Names, names};
 use plan::expr::{Escape, Expr, Template, TemplatePart};
 use plan::{
-    Branch, EndpointId, HttpOp, Jitter, K6File, K6Metric, K6Name, K6Next, K6Op, K6Script,
-    MeasureId, MeasureKind, Op, Parallel, Pc, Register, Retry, Slot, StatusRule,
+    Branch, EndpointId, HttpOp, Jitter, K6File, K6Metric, K6Name, K6Next, K6Op, K6Script, K6Socket,
+    MeasureId, MeasureKind, Op, Parallel, Pc, Register, Retry, Slot, StatusRule, WsOpen,
 };
 
 use super::Checker;
@@ -27,6 +27,14 @@ const REDIRECTS: u8 = 10;
 
 /// What a script's text has if it begins tasks.
 const TASK_WORDS: [&str; 2] = ["batch", "asyncRequest"];
+
+/// The measure of the handshakes of WebSockets.
+const HANDSHAKES: &str = "handshake";
+/// How long one may take, as in k6.
+const HANDSHAKE_NS: u64 = 60_000_000_000;
+
+/// The status of a WebSocket that has done what it was for (RFC 6455 §7.4.1).
+const NORMAL: u16 = 1000;
 
 /// Registers of attempts, of which there is one each.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +58,12 @@ impl LoadedScript {
         let has = |file: &K6File, word: &str| {
             file.bytes.windows(word.len()).any(|bytes| bytes == word.as_bytes())
         };
-        self.files.iter().any(|file| TASK_WORDS.iter().any(|word| has(file, word)))
+        self.has_sockets()
+            || self.files.iter().any(|file| TASK_WORDS.iter().any(|word| has(file, word)))
+    }
+
+    fn has_sockets(&self) -> bool {
+        self.files.iter().any(|file| k6::has_sockets(&String::from_utf8_lossy(&file.bytes)))
     }
 }
 
@@ -148,6 +161,7 @@ impl Checker<'_> {
             return;
         };
         let has_tasks = script.has_tasks();
+        let has_sockets = script.has_sockets();
         let users = users_of(&script.options, &scenario);
         let Names { requests, checks, .. } = script.names.clone();
         let mut named = Vec::new();
@@ -161,6 +175,8 @@ impl Checker<'_> {
             let measure = self.k6_measure(&format!("check {name}"), MeasureKind::Check, place);
             check_measures.push((name, measure));
         }
+        let handshakes =
+            has_sockets.then(|| self.k6_measure(HANDSHAKES, MeasureKind::Handshake, place));
         let other_checks = self.k6_measure(OTHER_CHECKS, MeasureKind::Check, place);
 
         let attempts = program.register();
@@ -183,7 +199,7 @@ impl Checker<'_> {
         let back = Pc::try_from(start).unwrap_or_default();
         let attempts = Attempts { attempts, draws };
         let requests = self.k6_requests(&named, back, attempts, program);
-        let tasks = has_tasks.then(|| self.k6_tasks(&named, attempts, back, program));
+        let tasks = has_tasks.then(|| self.k6_tasks(&named, handshakes, attempts, back, program));
         let behind = program.pc();
         if let Op::K6(op) = &mut program.ops[start] {
             op.requests = requests;
@@ -205,22 +221,7 @@ impl Checker<'_> {
             let pc = program.pc();
             requests.push((pattern.clone(), pc));
             program.push(Op::Http(Box::new(self.k6_request(*measure))));
-            program.retries.push(Retry {
-                instructions: pc..program.pc(),
-                measure: *measure,
-                attempts: registers.attempts,
-                attempts_max: 1,
-                failures: None,
-                when: None,
-                pause_ns: 0,
-                factor: 1.0,
-                pause_max_ns: 0,
-                jitter: Jitter::None,
-                draws: registers.draws,
-                otherwise: Some(back),
-                opens_stream: false,
-            });
-            program.push(Op::Jump(back));
+            lead_back(pc, *measure, back, registers, program);
         }
         requests
     }
@@ -229,6 +230,7 @@ impl Checker<'_> {
     fn k6_tasks(
         &self,
         named: &[(K6Name, MeasureId)],
+        handshakes: Option<MeasureId>,
         registers: Attempts,
         script: Pc,
         program: &mut Program,
@@ -237,15 +239,17 @@ impl Checker<'_> {
         let at =
             program.push(Op::Parallel(Box::new(Parallel { branches: Vec::new(), end: 0, draws })));
         let begins = program.pc();
-        let next =
-            program.push(Op::K6Next(Box::new(K6Next { script, requests: Vec::new(), end: 0 })));
+        let next = K6Next { script, requests: Vec::new(), socket: None, end: 0 };
+        let next = program.push(Op::K6Next(Box::new(next)));
         let requests = self.k6_requests(named, begins, registers, program);
+        let socket = handshakes.map(|measure| k6_socket(measure, begins, registers, program));
         let last = program.pc();
         program.push(Op::BranchEnd);
         let ends = program.pc();
         program.push(Op::Jump(script));
         if let Op::K6Next(op) = &mut program.ops[next] {
             op.requests = requests;
+            op.socket = socket;
             op.end = last;
         }
         if let Op::Parallel(parallel) = &mut program.ops[at] {
@@ -296,6 +300,50 @@ impl Checker<'_> {
             timeout_ns: self.timeout_ns,
         }
     }
+}
+
+/// Behind the instruction `at` follows the instruction `back`, whatever came of it.
+fn lead_back(at: Pc, measure: MeasureId, back: Pc, registers: Attempts, program: &mut Program) {
+    program.retries.push(Retry {
+        instructions: at..program.pc(),
+        measure,
+        attempts: registers.attempts,
+        attempts_max: 1,
+        failures: None,
+        when: None,
+        pause_ns: 0,
+        factor: 1.0,
+        pause_max_ns: 0,
+        jitter: Jitter::None,
+        draws: registers.draws,
+        otherwise: Some(back),
+        opens_stream: false,
+    });
+    program.push(Op::Jump(back));
+}
+
+/// Where a branch opens the WebSocket that its script asks for, and closes it.
+fn k6_socket(measure: MeasureId, back: Pc, registers: Attempts, program: &mut Program) -> K6Socket {
+    let open = program.pc();
+    program.push(Op::WsOpen(Box::new(WsOpen {
+        endpoint: EndpointId(0),
+        by_script: true,
+        path: Template { parts: vec![TemplatePart::Expr(Expr::User, Escape::None)] },
+        headers: Vec::new(),
+        compress: None,
+        records: None,
+        protocol: None,
+        first: None,
+        mqtt: None,
+        reconnect: None,
+        measure,
+        timeout_ns: HANDSHAKE_NS,
+    })));
+    lead_back(open, measure, back, registers, program);
+    let close = program.pc();
+    program.push(Op::Close { code: NORMAL });
+    program.push(Op::Jump(back));
+    K6Socket { open, close }
 }
 
 /// The users of a scenario of a script's options.

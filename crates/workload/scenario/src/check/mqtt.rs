@@ -69,6 +69,7 @@ impl Checker<'_> {
         if let (Some((endpoint, path)), Some(mut mqtt)) = (location, mqtt) {
             mqtt.bare = path.is_none();
             program.push(Op::WsOpen(Box::new(WsOpen {
+                by_script: false,
                 endpoint,
                 path: path.unwrap_or_default(),
                 headers,

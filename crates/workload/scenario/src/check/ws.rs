@@ -46,6 +46,7 @@ impl Checker<'_> {
         if let Some((endpoint, mut path)) = location {
             Self::add_query(&mut path, protocol);
             let open = WsOpen {
+                by_script: false,
                 endpoint,
                 path,
                 headers,

@@ -75,7 +75,9 @@ impl Interpreter<'_> {
         len: usize,
         head: &Head<'_>,
     ) {
-        let agreed = verify_connect(self.opening_of(slot), head);
+        let open = self.opening_of(slot);
+        let offered = self.offered_protocols(slot, open);
+        let agreed = verify_connect(open, &offered, head);
         self.take_handshake(now_ns, slot, len, head, agreed);
     }
 }

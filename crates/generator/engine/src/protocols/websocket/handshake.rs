@@ -28,9 +28,10 @@ pub(crate) fn encode_upgrade(
     Ok(())
 }
 
-/// Checks the answer to an upgrade. What it agrees to of the compression that the step offers.
+/// Checks the answer to an upgrade that offers these subprotocols. What it agrees to of the compression that the step offers.
 pub(crate) fn verify_upgrade(
     open: &WsOpen,
+    offered: &str,
     head: &Head<'_>,
     nonce: &ws::Key,
 ) -> Result<Option<DeflateParameters>, HandshakeError> {
@@ -41,23 +42,24 @@ pub(crate) fn verify_upgrade(
             None
         }
     };
-    ws::verify_protocol(head, offered_protocols(open).as_bytes())?;
+    ws::verify_protocol(head, offered.as_bytes())?;
     Ok(agreed)
 }
 
 /// The same of one over HTTP/2.
 pub(crate) fn verify_connect(
     open: &WsOpen,
+    offered: &str,
     head: &Head<'_>,
 ) -> Result<Option<DeflateParameters>, HandshakeError> {
     let agreed = ws::verify_connect(head, open.compress)?;
-    ws::verify_protocol(head, offered_protocols(open).as_bytes())?;
+    ws::verify_protocol(head, offered.as_bytes())?;
     Ok(agreed)
 }
 
 /// The subprotocols that the step offers; those made of expressions are not checked against the
 /// answer.
-fn offered_protocols(open: &WsOpen) -> &str {
+pub(crate) fn offered_protocols(open: &WsOpen) -> &str {
     let mut headers = open.headers.iter();
     let offered = headers.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
     offered.and_then(|(_, value)| value.as_static()).unwrap_or("")
