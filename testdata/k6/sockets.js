@@ -28,6 +28,7 @@ export default function () {
     socket.on('close', (code) => heard.push(`close ${code}`));
   });
   check(response, { 'status is 101': (r) => r.status === 101 });
+  if (response.status !== 101) console.log(`declined with ${response.status}`);
   check(heard.join(), { 'all is heard': (all) => all === 'open,one,two,pong,1 byte,close 1000' });
 
   const lost = [];

@@ -33,7 +33,7 @@ function later() {
   socket.onopen = () => socket.send(new Uint8Array([51, 51]));
   socket.onmessage = (event) => {
     check(event, { 'bytes are bytes': ({ data }) => new Uint8Array(data).join() === '51' });
-    setTimeout(() => socket.close(), 50);
+    setTimeout(() => socket.close(1000, 'done'), 50);
   };
   socket.onclose = (event) => check(event, {
     'it is closed by the script': ({ code, wasClean }) => code === 1000 && wasClean && socket.readyState === WebSocket.CLOSED,

@@ -211,7 +211,7 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
     }
 
     /// Begins the user's function, or continues it with what came of what it waits for. `runs`: the user, or its branch that
-    /// runs the function. `data`: what `setup` returned.
+    /// runs the function. `data`: what `setup` returned, for a function that begins.
     pub(crate) fn resume(
         &mut self,
         key: K,
@@ -305,6 +305,11 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         Resumed { ask: Some(ask), yielded }
     }
 
+    /// Whether the user is in an iteration.
+    pub(crate) fn has_begun(&self, key: K) -> bool {
+        self.active.contains_key(&key)
+    }
+
     /// What the user asked for is there at once.
     pub(crate) fn answer(&mut self, key: K, answer: Answer) {
         if let Some(active) = self.active.get_mut(&key) {
@@ -391,7 +396,7 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         nonce: Option<&ws::Key>,
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
-        let request = self.request(key).ok_or("the script has asked for no WebSocket")?;
+        let request = self.request(key).ok_or("the script opens no WebSocket")?;
         let target = sendable_target(request)?;
         sendable_headers(request)?;
         let host = own_host(request).unwrap_or(authority);
@@ -458,14 +463,23 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         }
     }
 
-    /// The request has failed; an answer that is there already stays.
-    pub(crate) fn failed(&mut self, key: K, outcome: Outcome, bytes: (u32, u32), now_ns: u64) {
+    /// The request has failed, by an answer of this status if there is one; what was answered already stays.
+    pub(crate) fn failed(
+        &mut self,
+        key: K,
+        outcome: Outcome,
+        status: u16,
+        bytes: (u32, u32),
+        now_ns: u64,
+    ) {
         if let Some(flight) = self.flights.get_mut(&key)
             && flight.answer.is_none()
         {
             let (bytes_out, bytes_in) = (u64::from(bytes.0), u64::from(bytes.1));
+            // A handshake that was declined: no other request fails by its status.
+            let status = if outcome == Outcome::Status { status } else { 0 };
             let response = failed(&flight.asked, now_ns, outcome);
-            flight.answer = Some(Response { bytes_out, bytes_in, ..response });
+            flight.answer = Some(Response { status, bytes_out, bytes_in, ..response });
         }
     }
 }

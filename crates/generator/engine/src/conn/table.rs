@@ -426,9 +426,9 @@ impl Connections {
     }
 
     /// Appends a close frame; from now on only the peer's is waited for.
-    pub(crate) fn encode_close(&mut self, slot: ConnSlot, code: u16) {
+    pub(crate) fn encode_close(&mut self, slot: ConnSlot, code: u16, reason: &str) {
         let mask = self.mask();
-        ws::encode_close(&mut self.commands.bytes, Some(code), "", mask);
+        ws::encode_close(&mut self.commands.bytes, Some(code), reason, mask);
         self.table[slot].stage = Stage::Closing;
     }
 

@@ -276,7 +276,12 @@ impl Interpreter<'_> {
         detail: impl FnOnce() -> String,
     ) {
         if self.is_of_script(slot) {
-            return self.lost_for_script(now_ns, slot, &detail());
+            let detail = detail();
+            // The script hears of it; that it was our own fault, the run's account says.
+            if outcome.is_generator_limit() {
+                self.count_loss(now_ns, self.conns[slot].user, outcome, || detail.clone());
+            }
+            return self.lost_for_script(now_ns, slot, &detail);
         }
         if self.will_reconnect_websocket(slot, outcome) && self.conns[slot].stage == Stage::Open {
             return self.websocket_broke(now_ns, slot, outcome, detail);
@@ -426,7 +431,7 @@ impl Interpreter<'_> {
         self.end_subscription(now_ns, key);
         if let Some(slot) = self.stream(key) {
             if self.is_open_websocket(slot) {
-                self.send_close(slot, ws::NORMAL);
+                self.send_close(slot, ws::NORMAL, "");
             }
             self.abandon(now_ns, slot);
         }

@@ -49,9 +49,10 @@ impl Interpreter<'_> {
     /// Begins or continues the user's function. `runs`: the user, or its branch that runs it. `None`: the iteration is
     /// dropped.
     fn resume_k6(&mut self, now_ns: u64, key: UserKey, runs: UserKey, op: &K6Op) -> Option<Asked> {
+        let begins = self.vus.as_ref().is_some_and(|vus| !vus.has_begun(key));
         let data = match &op.data {
-            Some(data) => data.eval(&mut self.users.scope(now_ns, key)),
-            None => Ok(plan::expr::Value::Nothing),
+            Some(data) if begins => data.eval(&mut self.users.scope(now_ns, key)),
+            _ => Ok(plan::expr::Value::Nothing),
         };
         let data = match data {
             Ok(plan::expr::Value::Nothing) | Err(_) => String::new(),
@@ -61,9 +62,8 @@ impl Interpreter<'_> {
         let now_ns = self.users.now_ns(now_ns);
         let unix_ms = (self.users.zero_unix_ns + now_ns) as f64 / 1e6;
         let over_ns = self.end_ns.saturating_add(self.plan.options.drain_ns);
-        let left_ns =
-            self.end_ns.saturating_add(OVERTIME_NS).max(now_ns.saturating_add(OVERTIME_NS));
-        let left_ns = left_ns.min(over_ns).saturating_sub(now_ns).max(CALL_NS_MIN);
+        let until_ns = self.end_ns.max(now_ns).saturating_add(OVERTIME_NS).min(over_ns);
+        let left_ns = until_ns.saturating_sub(now_ns).max(CALL_NS_MIN);
         let vus = self.vus.as_mut()?;
         let rng = &mut self.users[key].value;
         let now = Now { ns: now_ns, left_ns, unix_ms, rng };
@@ -174,24 +174,23 @@ impl Interpreter<'_> {
             return Flow::Jump(next.end);
         };
         let turn = vus.next_turn(owner, key, now_ns);
+        if !matches!(turn, Turn::Function | Turn::Deferred(_)) {
+            self.tell_k6(now_ns, owner);
+        }
         let ask = match turn {
             Turn::Function => self.resume_k6(now_ns, owner, key, op),
             Turn::Deferred(ask) => Some(ask),
             Turn::Request(name) => {
-                self.tell_k6(now_ns, owner);
                 return Flow::Jump(next.request_at(&name).unwrap_or(next.end));
             }
             Turn::Socket => {
-                self.tell_k6(now_ns, owner);
                 return Flow::Jump(next.socket.map_or(next.end, |socket| socket.open));
             }
             Turn::Hold => {
-                self.tell_k6(now_ns, owner);
                 self.wait_until(key, NEVER);
                 return Flow::Wait;
             }
             Turn::Nothing => {
-                self.tell_k6(now_ns, owner);
                 self.end_added_branch(now_ns, key);
                 return Flow::Wait;
             }

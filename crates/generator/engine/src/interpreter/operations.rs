@@ -120,7 +120,7 @@ impl Interpreter<'_> {
         };
         if let (Some(vus), true) = (&mut self.vus, by_script) {
             let user = &self.users[key];
-            vus.failed(key, outcome, (user.bytes_out, user.bytes_in), now_ns);
+            vus.failed(key, outcome, status, (user.bytes_out, user.bytes_in), now_ns);
         }
         self.record_operation(now_ns, key, outcome, status);
         let is_limit = outcome.is_generator_limit();

@@ -67,7 +67,7 @@ impl Interpreter<'_> {
             }
             Op::Channel(op) => self.send_to_channel(now_ns, key, op),
             Op::Expect(expect) => self.expect(now_ns, key, expect),
-            Op::Close { code } => self.close(now_ns, key, *code),
+            Op::Close { code } => self.close(now_ns, key, *code, ""),
             Op::Think(dist) => self.think(now_ns, key, dist),
             Op::Pace { register, every } => self.pace(now_ns, key, *register, every),
             Op::TransactionStart { register, failure, measure } => {

@@ -445,7 +445,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Closes what the user has open: a WebSocket with a close frame, whose answer is waited for.
-    pub(crate) fn close(&mut self, now_ns: u64, key: UserKey, code: u16) -> Flow {
+    pub(crate) fn close(&mut self, now_ns: u64, key: UserKey, code: u16, reason: &str) -> Flow {
         let Some(slot) = self.stream(key) else {
             return Flow::Next;
         };
@@ -458,7 +458,7 @@ impl<'p> Interpreter<'p> {
             return Flow::Next;
         }
         self.end_rejoins(now_ns, slot, Outcome::Unfinished);
-        if !self.send_close(slot, code) {
+        if !self.send_close(slot, code, reason) {
             self.abandon(now_ns, slot);
             return Flow::Next;
         }
@@ -470,18 +470,18 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Ends what is spoken over a connection, then its WebSocket. False if there is none, and no answer.
-    pub(crate) fn send_close(&mut self, slot: ConnSlot, code: u16) -> bool {
+    pub(crate) fn send_close(&mut self, slot: ConnSlot, code: u16, reason: &str) -> bool {
         if self.send_disconnect(slot, code) {
             return false;
         }
         let speaks_mqtt = self.conns[slot].mqtt().is_some();
-        self.send_close_frame(slot, if speaks_mqtt { ws::NORMAL } else { code });
+        self.send_close_frame(slot, if speaks_mqtt { ws::NORMAL } else { code }, reason);
         true
     }
 
-    fn send_close_frame(&mut self, slot: ConnSlot, code: u16) {
+    pub(crate) fn send_close_frame(&mut self, slot: ConnSlot, code: u16, reason: &str) {
         let start = self.conns.commands.bytes.len();
-        self.conns.encode_close(slot, code);
+        self.conns.encode_close(slot, code, reason);
         self.send_control(slot, start);
     }
 
@@ -503,7 +503,7 @@ impl<'p> Interpreter<'p> {
     pub(crate) fn begin_leaving(&mut self, key: UserKey) -> bool {
         let is_websocket = |conn: &Conn| conn.speaks.is_websocket();
         match self.conns.find(&self.users, key, is_websocket) {
-            Some(slot) if self.is_open_websocket(slot) => self.send_close(slot, ws::NORMAL),
+            Some(slot) if self.is_open_websocket(slot) => self.send_close(slot, ws::NORMAL, ""),
             _ => false,
         }
     }
@@ -524,7 +524,7 @@ impl<'p> Interpreter<'p> {
             return self.under(why, |own| own.lost(now_ns, slot, Outcome::Closed, detail));
         }
         // §5.5.1: the answer carries the code that was received.
-        self.send_close_frame(slot, code.unwrap_or(ws::NORMAL));
+        self.send_close_frame(slot, code.unwrap_or(ws::NORMAL), "");
         self.conns[slot].stage = Stage::Open;
         if let Some(channels) = self.conns[slot].channels()
             && code.is_some_and(|code| crate::channels::is_final(channels.protocol, code))
@@ -547,7 +547,7 @@ impl<'p> Interpreter<'p> {
     /// §7.1.7: before a connection with broken frames is closed, the peer is sent the reason.
     pub(crate) fn close_broken(&mut self, slot: ConnSlot, error: &ws::Error) {
         if self.conns[slot].stage == Stage::Open {
-            self.send_close_frame(slot, error.close_code());
+            self.send_close_frame(slot, error.close_code(), "");
             self.conns[slot].stage = Stage::Open;
         }
     }

@@ -119,24 +119,26 @@ impl<K: Copy + Eq + Hash> Vus<K> {
                 None => Turn::Function,
             };
         }
-        if let Some(taken) = tasks.taken.remove(&branch) {
-            let mut flight = self.flights.remove(&branch);
-            tasks.held.extend(flight.as_mut().and_then(|flight| flight.held.take()));
-            let event = match (flight, taken.is_socket, taken.closing) {
-                (Some(flight), false, _) => Some(Event::Response(Box::new(flight.answer(now_ns)))),
-                (Some(flight), true, _) => Some(Event::Handshake(Box::new(flight.answer(now_ns)))),
-                (None, true, Some(code)) => {
-                    let reason = String::new();
-                    Some(Event::Message(Message::Close { code, reason }, 0))
+        if let Some(&Taken { id, is_socket, closing }) = tasks.taken.get(&branch) {
+            let event = match self.flights.remove(&branch) {
+                Some(mut flight) => {
+                    tasks.held.extend(flight.held.take());
+                    let response = Box::new(flight.answer(now_ns));
+                    Some(match is_socket {
+                        true => Event::Handshake(response),
+                        false => Event::Response(response),
+                    })
                 }
-                (None, ..) => None,
+                // Its WebSocket is closed, or nothing has become of it.
+                None => closing
+                    .map(|code| Event::Message(Message::Close { code, reason: String::new() }, 0)),
             };
-            let is_over = event.as_ref().map_or(!taken.is_socket, Event::is_last);
-            tasks.news.extend(event.map(|event| News { id: taken.id, event }));
+            let is_over = event.as_ref().is_some_and(Event::is_last);
+            tasks.news.extend(event.map(|event| News { id, event }));
             if !is_over {
-                tasks.taken.insert(branch, taken);
                 return Turn::Hold;
             }
+            tasks.taken.remove(&branch);
         }
         let Some(Task { id, work }) = tasks.begun.pop_front() else {
             return Turn::Nothing;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use k6::{Message, Outgoing};
+use k6::{Message, News, Outgoing};
 use plan::{EndpointId, Op, WsOpen};
 use proto::http1::Head;
 use proto::ws::{self, MessageKind};
@@ -31,9 +31,9 @@ impl Interpreter<'_> {
         if !open.by_script {
             return Ok(open.endpoint);
         }
-        let asked = self.script_request(key).map_or("", |asked| &asked.url);
-        let named = self.requests.endpoint_at(self.plan, asked)?;
-        named.ok_or_else(|| format!("{asked:?} is no whole URL"))
+        let url = self.script_request(key).map_or("", |request| &request.url);
+        let named = self.requests.endpoint_at(self.plan, url)?;
+        named.ok_or_else(|| format!("{url:?} is no whole URL"))
     }
 
     /// The subprotocols that the user's script offers with its handshake.
@@ -89,7 +89,7 @@ impl Interpreter<'_> {
             ws::Event::Close { .. } if self.conns[slot].stage == Stage::Closing => return false,
             ws::Event::Close { code, reason } => {
                 self.recorder.counts.bytes_in += len as u64;
-                self.close_frame(slot, code.unwrap_or(ws::NORMAL));
+                self.send_close_frame(slot, code.unwrap_or(ws::NORMAL), "");
                 let code = code.unwrap_or(NO_STATUS);
                 self.end_socket(now_ns, slot, code, reason, len);
                 return true;
@@ -99,7 +99,8 @@ impl Interpreter<'_> {
         let key = self.conns[slot].user;
         let owner = self.users.owner(key);
         // It is kept until the script has it.
-        let Some(held) = self.vus.as_ref().and_then(|vus| vus.hold(len)) else {
+        let bytes = size_of::<News>() + len;
+        let Some(held) = self.vus.as_ref().and_then(|vus| vus.hold(bytes)) else {
             self.lost(now_ns, slot, Outcome::NoMemory, || EXHAUSTED.to_owned());
             return true;
         };
@@ -124,14 +125,7 @@ impl Interpreter<'_> {
             vus.hear(owner, key, message, len, None);
         }
         self.tell_k6(now_ns, owner);
-        self.go_on_now(now_ns, key);
-    }
-
-    /// The branch takes its next task.
-    fn go_on_now(&mut self, now_ns: u64, key: UserKey) {
-        let user = &mut self.users[key];
-        (user.due_ns, user.ready_ns) = (now_ns, now_ns);
-        self.wait_until(key, now_ns);
+        self.wake_at(key, now_ns);
     }
 
     /// Sends what the user's script sends over one of its WebSockets. One that is not open any more takes nothing.
@@ -156,13 +150,22 @@ impl Interpreter<'_> {
             Message::Ping(bytes) | Message::Pong(bytes) => {
                 self.conns.encode_ping(&bytes[..bytes.len().min(PING_BYTES_MAX)]);
             }
-            Message::Close { code, .. } => return self.close_socket(now_ns, owner, branch, code),
+            Message::Close { code, reason } => {
+                return self.close_socket(now_ns, owner, branch, code, &reason);
+            }
         }
         self.send_control(slot, start);
     }
 
     /// The script closes the WebSocket of a branch, which waits for the peer's close frame.
-    fn close_socket(&mut self, now_ns: u64, owner: UserKey, branch: UserKey, code: u16) {
+    fn close_socket(
+        &mut self,
+        now_ns: u64,
+        owner: UserKey,
+        branch: UserKey,
+        code: u16,
+        reason: &str,
+    ) {
         let Some(Op::K6Next(next)) = self.users.op(branch) else {
             return;
         };
@@ -173,9 +176,9 @@ impl Interpreter<'_> {
             vus.closes(owner, branch, code);
         }
         self.users[branch].pc = socket.close;
-        if !matches!(self.close(now_ns, branch, code), Flow::Wait) {
+        if !matches!(self.close(now_ns, branch, code, reason), Flow::Wait) {
             self.users[branch].pc = socket.close + 1;
-            self.go_on_now(now_ns, branch);
+            self.wake_at(branch, now_ns);
         }
     }
 
@@ -183,13 +186,7 @@ impl Interpreter<'_> {
     pub(crate) fn leave_socket(&mut self, branch: UserKey) {
         let slot = self.stream(branch).filter(|&slot| self.is_open_websocket(slot));
         if let Some(slot) = slot.filter(|_| self.vus.is_some()) {
-            self.close_frame(slot, GOING_AWAY);
+            self.send_close_frame(slot, GOING_AWAY, "");
         }
-    }
-
-    fn close_frame(&mut self, slot: ConnSlot, code: u16) {
-        let start = self.conns.commands.bytes.len();
-        self.conns.encode_close(slot, code);
-        self.send_control(slot, start);
     }
 }
