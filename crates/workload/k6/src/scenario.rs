@@ -12,6 +12,8 @@ use crate::network::Connections;
 use crate::options::{Given, Options, Wrong};
 use crate::thresholds::{BUILT_IN, begins_below, condition, part};
 
+/// Most connections of HTTP/1.1 that a user may have to one endpoint.
+const CONNECTIONS_MAX: u64 = 64;
 /// The target of a script that makes no requests.
 const NOBODY: &str = "http://127.0.0.1:1";
 /// The variable with what `setup` returned.
@@ -120,7 +122,8 @@ pub fn scenario(script: &Script, given: &Given, env: &[Variable]) -> Result<Stri
     line(&mut out, &format!("name: {}", quoted(stem.split('.').next().unwrap_or(stem))));
     line(&mut out, &format!("target: {}", quoted(&format!("{target}/"))));
     k6(&mut out, script, &options, &env);
-    run_options(&mut out, &options, others, tls);
+    let is_async = texts.iter().any(|text| text.contains("asyncRequest"));
+    run_options(&mut out, &options, others, is_async, tls);
     let metrics = metrics(script, &options).map_err(|(key, message)| wrong(&key, message))?;
     line(&mut out, "metrics:");
     for Metric { name, kind, unit } in &metrics {
@@ -203,7 +206,13 @@ fn k6(out: &mut String, script: &Script, options: &Options, env: &[&Variable]) {
     line(out, &format!("  options: {}", quoted(&options.consolidated.to_string())));
 }
 
-fn run_options(out: &mut String, options: &Options, hosts: &[String], mut tls: Vec<String>) {
+fn run_options(
+    out: &mut String,
+    options: &Options,
+    hosts: &[String],
+    is_async: bool,
+    mut tls: Vec<String>,
+) {
     line(out, "options:");
     let drain_ns = options.scenarios.iter().map(|scenario| scenario.graceful_stop_ns).max();
     line(out, &format!("  drain: {}", time(drain_ns.unwrap_or(0))));
@@ -219,8 +228,11 @@ fn run_options(out: &mut String, options: &Options, hosts: &[String], mut tls: V
     {
         line(out, "  http_connections: shared");
     }
-    let of_host = &options.consolidated["batchPerHost"];
-    if let Some(count) = of_host.as_u64().filter(|count| *count > 0) {
+    let of_host = options.consolidated["batchPerHost"].as_u64();
+    // Only the requests of a batch are limited, and a script keeps to that by itself.
+    let is_unlimited = is_async || of_host == Some(0);
+    let count = if is_unlimited { Some(CONNECTIONS_MAX) } else { of_host };
+    if let Some(count) = count.map(|count| count.min(CONNECTIONS_MAX)) {
         line(out, &format!("  connections_max: {count}"));
     }
     if !options.verifies_tls {

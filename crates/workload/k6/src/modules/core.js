@@ -111,15 +111,31 @@ export const sample = (name, value, tags) => {
 };
 
 // The event loop of a user: tasks that the host does beside the function, timers, and promises that are rejected.
+export class Queue {
+  constructor() { this.clear(); }
+  clear() { this.items = []; this.taken = 0; }
+  get isEmpty() { return this.items.length === 0; }
+  push(item) { this.items.push(item); }
+  take() {
+    const item = this.items[this.taken];
+    this.items[this.taken] = undefined;
+    this.taken += 1;
+    if (2 * this.taken >= this.items.length) {
+      this.items = this.items.slice(this.taken);
+      this.taken = 0;
+    }
+    return item;
+  }
+}
 const tasks = new Map();
 const rejected = new Map();
-let news = [];
+const news = new Queue();
 const clearEvents = () => {
   tasks.clear();
   timers.clear();
   queue = [];
   rejected.clear();
-  news = [];
+  news.clear();
   host.forgetTasks();
 };
 // Timers by their numbers, and in a heap by when they are due, in which those that were cleared are left for a while.
@@ -178,8 +194,8 @@ const turn = () => {
     rejected.delete(promise);
     throw reason;
   }
-  if (news.length > 0) {
-    const [task, value] = news.shift();
+  if (!news.isEmpty) {
+    const [task, value] = news.take();
     task.take(value);
     return true;
   }
@@ -194,7 +210,7 @@ const turn = () => {
     if (next.every === undefined) {
       timers.delete(next.id);
     } else {
-      next.at += next.every;
+      next.at = host.elapsed() + next.every;
       enqueue(next);
     }
     next.call();
@@ -208,7 +224,7 @@ Object.defineProperty(globalThis, "__rejected", {
 const timer = (name, repeats) => (call, delay, ...values) => {
   outsideOfInit(`${name}()`);
   if (typeof call !== "function") throw new TypeError(`${name}() requires a function as its first argument`);
-  // As in browsers: a timer is due a millisecond later at least, so that the clock goes on.
+  // At least a millisecond, so that the clock goes on.
   const after = Math.max(1, Number(delay) || 0);
   timersCount += 1;
   const id = timersCount;

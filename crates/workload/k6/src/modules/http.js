@@ -1,8 +1,8 @@
 // `k6/http`.
-import { beginTask, bytesOf, currentGroup, fault, host, isBytes, missing, outsideOfInit, receive, sample, systemTags } from "throng:core";
+import { bytesOf, currentGroup, fault, host, isBytes, missing, outsideOfInit, sample, systemTags } from "throng:core";
 import { CookieJar, cookieJar, cookieOf, ownJar } from "throng:cookies";
 import { formOf, linkOf, parseHTML } from "throng:html";
-import { ask, begin, refusal, waitForTurn } from "throng:policy";
+import { ask, askAll, begin } from "throng:policy";
 
 const STATUS = {
   100: "Continue", 101: "Switching Protocols", 200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information",
@@ -240,6 +240,14 @@ export const prepared = (method, target, given, params) => {
 const has = (object, key) => Object.prototype.hasOwnProperty.call(object, key);
 const setOwn = (object, key, value) =>
   Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+export const headersOf = (flat) => {
+  const headers = {};
+  for (let at = 0; at < flat.length; at += 2) {
+    const key = canonical(flat[at]);
+    setOwn(headers, key, has(headers, key) ? `${headers[key]}, ${flat[at + 1]}` : flat[at + 1]);
+  }
+  return headers;
+};
 
 // The response that a request has got.
 const answered = (asked, raw) => {
@@ -252,18 +260,15 @@ const answered = (asked, raw) => {
   response.status = raw.status;
   response.status_text = raw.status === 0 ? "" : `${raw.status} ${STATUS[raw.status] || ""}`.trim();
   response.proto = raw.proto;
-  response.headers = {};
+  response.headers = headersOf(raw.headers);
   response.cookies = {};
   for (let at = 0; at < raw.headers.length; at += 2) {
-    const key = canonical(raw.headers[at]);
+    if (canonical(raw.headers[at]) !== "Set-Cookie") continue;
     const value = raw.headers[at + 1];
-    setOwn(response.headers, key, has(response.headers, key) ? `${response.headers[key]}, ${value}` : value);
-    if (key === "Set-Cookie") {
-      const cookie = cookieOf(value);
-      const before = has(response.cookies, cookie.name) ? response.cookies[cookie.name] : [];
-      setOwn(response.cookies, cookie.name, [...before, cookie]);
-      if (asked.jar !== undefined) asked.jar.set(raw.url, value);
-    }
+    const cookie = cookieOf(value);
+    const before = has(response.cookies, cookie.name) ? response.cookies[cookie.name] : [];
+    setOwn(response.cookies, cookie.name, [...before, cookie]);
+    if (asked.jar !== undefined) asked.jar.set(raw.url, value);
   }
   response.body = raw.body;
   response.timings = { duration: raw.timings[4] + raw.timings[5] + raw.timings[6] };
@@ -313,16 +318,7 @@ const batch = (requests) => {
     }
     return prepared("GET", one, null, undefined);
   });
-  const answers = asked.map(refusal);
-  let open = 0;
-  for (const at of keys.keys()) {
-    if (answers[at] !== undefined) continue;
-    while (open >= host.batchSize()) receive(-1);
-    waitForTurn();
-    open += 1;
-    beginTask(asked[at], (raw) => { answers[at] = raw; open -= 1; }, true);
-  }
-  while (open > 0) receive(-1);
+  const answers = askAll(asked);
   const responses = Array.isArray(requests) ? [] : {};
   keys.forEach((key, at) => { responses[key] = answered(asked[at], answers[at]); });
   return responses;

@@ -1,5 +1,6 @@
-// What the options say of all requests: hosts that are blocked, and how many requests there are by second.
-import { beginTask, host, setTimeout } from "throng:core";
+// What the options say of all requests: hosts that are blocked, how many requests there are by second, and how many of a batch
+// at the same time.
+import { beginTask, host, receive, setTimeout } from "throng:core";
 
 const options = JSON.parse(host.options()) || {};
 const blocked = options.blockHostnames || [];
@@ -20,7 +21,7 @@ export const refusal = (asked) => (isBlocked(asked) ? {
 const isLimited = options.rps > 0;
 // Seconds until the next request may be sent, which takes its turn.
 const turn = () => (isLimited ? host.turn() : 0);
-export const waitForTurn = () => {
+const waitForTurn = () => {
   const seconds = turn();
   if (seconds > 0) host.sleep(seconds);
 };
@@ -31,6 +32,31 @@ export const ask = (asked) => {
   if (refused !== undefined) return refused;
   waitForTurn();
   return host.http(asked);
+};
+// Requests of a batch at the same time, in all and to one host, with k6's defaults.
+const atOnce = Math.min(Math.max(options.batch ?? 20, 1), 100);
+const atOncePerHost = Math.max(options.batchPerHost ?? 6, 0) || Infinity;
+// The answers to several requests, in their order.
+export const askAll = (all) => {
+  const answers = all.map(refusal);
+  let left = all.map((asked, at) => ({ at, asked, name: hostOf(asked.url) })).filter(({ at }) => answers[at] === undefined);
+  let count = 0;
+  const counts = new Map();
+  const add = (name, more) => {
+    count += more;
+    counts.set(name, (counts.get(name) || 0) + more);
+  };
+  while (left.length + count > 0) {
+    left = left.filter(({ at, asked, name }) => {
+      if (count >= atOnce || (counts.get(name) || 0) >= atOncePerHost) return true;
+      waitForTurn();
+      add(name, 1);
+      beginTask(asked, (raw) => { answers[at] = raw; add(name, -1); }, true);
+      return false;
+    });
+    receive(-1);
+  }
+  return answers;
 };
 // Begins a request that goes on beside the function; `take` is called with its answer.
 export const begin = (asked, take) => {

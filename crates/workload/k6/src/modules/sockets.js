@@ -1,6 +1,7 @@
 // What `k6/ws` and `k6/websockets` share.
-import { beginTask, bytesOf, host, outsideOfInit, sample } from "throng:core";
+import { beginTask, bytesOf, fault, host, outsideOfInit, sample, setTimeout, systemTags } from "throng:core";
 import { prepared } from "throng:http";
+import { refusal } from "throng:policy";
 
 export const CONNECTING = 0;
 export const OPEN = 1;
@@ -13,7 +14,9 @@ export class Connection {
     outsideOfInit("using WebSockets");
     const url = String(address);
     if (!/^wss?:\/\//i.test(url)) throw new SyntaxError(`invalid WebSocket URL: ${url}: it begins with ws:// or wss://`);
-    const asked = prepared("GET", url.replace(/^ws/i, "http"), null, params);
+    const { compression, ...others } = params || {};
+    if (compression) fault("compression of WebSockets is not supported here");
+    const asked = prepared("GET", url.replace(/^ws/i, "http"), null, others);
     asked.given.isSocket = true;
     this.began = host.now();
     this.state = CONNECTING;
@@ -22,14 +25,17 @@ export class Connection {
     // When the pings were sent that have no pong yet.
     this.pings = new Map();
     this.pingsCount = 0;
-    this.tags = Object.assign({ url, group: asked.group, status: "0", subproto: "" }, asked.tags);
-    this.id = beginTask(asked, (event) => this.take(event), isAtOnce);
+    this.tagged = (status, subproto) => Object.assign(systemTags({ url, group: asked.group, status, subproto }), asked.tags);
+    this.tags = this.tagged("0", "");
+    const refused = refusal(asked);
+    if (refused === undefined) this.id = beginTask(asked, (event) => this.take(event), isAtOnce);
+    else if (isAtOnce) this.take({ ...refused, type: "failed" });
+    else setTimeout(() => this.take({ ...refused, type: "failed" }), 0);
   }
   take(event) {
     switch (event.type) {
       case "open":
-        this.tags.status = String(event.status);
-        this.tags.subproto = event.protocol;
+        this.tags = this.tagged(String(event.status), event.protocol);
         sample("ws_connecting", host.now() - this.began, this.tags);
         sample("ws_sessions", 1, this.tags);
         if (this.state === CLOSING) host.closeSocket(this.id, this.code, this.reason);

@@ -6,9 +6,10 @@ const EVENTS = ["open", "message", "error", "close", "ping", "pong"];
 
 // Bytes with a type.
 class Blob {
+  #bytes;
   constructor(parts, options) {
     const pieces = (parts || []).map((part) => {
-      if (part instanceof Blob) return new Uint8Array(part.bytes);
+      if (part instanceof Blob) return new Uint8Array(part.#bytes);
       if (typeof part === "string") return new Uint8Array(host.encode(part));
       return ArrayBuffer.isView(part) ? new Uint8Array(part.buffer, part.byteOffset, part.byteLength) : new Uint8Array(part);
     });
@@ -18,36 +19,38 @@ class Blob {
       whole.set(piece, at);
       at += piece.length;
     }
-    this.bytes = whole.buffer;
+    this.#bytes = whole.buffer;
     this.type = options && options.type ? String(options.type) : "";
   }
-  get size() { return this.bytes.byteLength; }
-  arrayBuffer() { return Promise.resolve(this.bytes); }
-  text() { return Promise.resolve(host.decode(this.bytes)); }
+  get size() { return this.#bytes.byteLength; }
+  static bytesOf(blob) { return blob.#bytes; }
+  arrayBuffer() { return Promise.resolve(this.#bytes); }
+  text() { return Promise.resolve(host.decode(this.#bytes)); }
 }
 
 class WebSocket {
+  #connection;
+  #kind = "blob";
+  #listeners = new Map(EVENTS.map((name) => [name, []]));
   constructor(url, protocols, params) {
     const list = protocols === undefined || protocols === null ? [] : [].concat(protocols);
     const headers = Object.assign({}, (params || {}).headers);
     if (list.length > 0) headers["Sec-WebSocket-Protocol"] = list.join(", ");
-    this.listeners = new Map(EVENTS.map((name) => [name, []]));
     this.url = String(url);
     this.protocol = "";
     this.extensions = "";
     this.bufferedAmount = 0;
-    this.kind = "blob";
     for (const name of EVENTS) this[`on${name}`] = null;
-    this.connection = new Connection(url, Object.assign({}, params, { headers }), (event) => this.hear(event), false);
+    this.#connection = new Connection(url, Object.assign({}, params, { headers }), (event) => this.hear(event), false);
   }
-  get readyState() { return this.connection.state; }
-  get binaryType() { return this.kind; }
+  get readyState() { return this.#connection.state; }
+  get binaryType() { return this.#kind; }
   set binaryType(kind) {
     if (kind !== "blob" && kind !== "arraybuffer") fault(`unsupported binaryType "${kind}", it must be either "blob" or "arraybuffer"`);
-    this.kind = kind;
+    this.#kind = kind;
   }
   addEventListener(name, call) {
-    const known = this.listeners.get(name);
+    const known = this.#listeners.get(name);
     if (known === undefined) fault(`unknown event type: ${name}`);
     if (typeof call !== "function") throw new TypeError("the listener of an event is a function");
     known.push(call);
@@ -56,20 +59,20 @@ class WebSocket {
     const event = Object.assign({ type, target: this, timestamp: host.now() }, more);
     const own = this[`on${type}`];
     if (typeof own === "function") own.call(this, event);
-    for (const call of this.listeners.get(type)) call.call(this, event);
+    for (const call of this.#listeners.get(type)) call.call(this, event);
   }
   hear(event) {
     switch (event.type) {
       case "open":
         this.protocol = event.protocol;
-        if (this.connection.state === OPEN) this.emit("open");
+        if (this.#connection.state === OPEN) this.emit("open");
         break;
       case "failed":
         this.emit("error", { error: event.error });
         this.emit("close", { code: 1006, reason: event.error, wasClean: false });
         break;
       case "message": {
-        const data = typeof event.data === "string" || this.kind === "arraybuffer" ? event.data : new Blob([event.data]);
+        const data = typeof event.data === "string" || this.#kind === "arraybuffer" ? event.data : new Blob([event.data]);
         this.emit("message", { data, origin: "" });
         break;
       }
@@ -82,16 +85,16 @@ class WebSocket {
     }
   }
   send(data) {
-    if (this.connection.state !== OPEN) fault("InvalidStateError: the WebSocket is not open");
-    if (data instanceof Blob) this.connection.send(data.bytes);
-    else if (typeof data === "string" || isBytes(data)) this.connection.send(data);
+    if (this.#connection.state !== OPEN) fault("InvalidStateError: the WebSocket is not open");
+    if (data instanceof Blob) this.#connection.send(Blob.bytesOf(data));
+    else if (typeof data === "string" || isBytes(data)) this.#connection.send(data);
     else fault("unsupported send type: a text, bytes or a Blob are sent");
   }
   ping() {
-    if (this.connection.state !== OPEN) fault("InvalidStateError: the WebSocket is not open");
-    this.connection.ping();
+    if (this.#connection.state !== OPEN) fault("InvalidStateError: the WebSocket is not open");
+    this.#connection.ping();
   }
-  close(code, reason) { this.connection.close(code, reason); }
+  close(code, reason) { this.#connection.close(code, reason); }
 }
 Object.assign(WebSocket, { CONNECTING, OPEN, CLOSING, CLOSED });
 Object.assign(WebSocket.prototype, { CONNECTING, OPEN, CLOSING, CLOSED });

@@ -1,5 +1,6 @@
 // `k6/ws`: a WebSocket that is waited for until it is closed.
-import { fault, host, receive } from "throng:core";
+import { Queue, fault, host, receive } from "throng:core";
+import { headersOf } from "throng:http";
 import { Connection, OPEN } from "throng:sockets";
 
 class Socket {
@@ -43,14 +44,13 @@ class Socket {
     const after = Math.max(1, Number(delay));
     this.timers.set(this.timersCount, { at: host.elapsed() + after, every: repeats ? after : undefined, call });
   }
-  clearInterval() {}
   // Runs what is due; returns when the next timer is, below 0: there is none.
   runTimers() {
     let next = -1;
     for (const [id, timer] of this.timers) {
       if (timer.at <= host.elapsed()) {
         if (timer.every === undefined) this.timers.delete(id);
-        else timer.at += timer.every;
+        else timer.at = host.elapsed() + timer.every;
         timer.call();
         if (this.isOver) return -1;
         if (timer.every === undefined) continue;
@@ -64,15 +64,12 @@ class Socket {
 const connect = (url, given, setUp) => {
   const [params, call] = typeof given === "function" ? [undefined, given] : [given, setUp];
   if (typeof call !== "function") fault("invalid number of arguments to ws.connect: the last one is a function");
-  const events = [];
+  const events = new Queue();
   const connection = new Connection(url, params, (event) => events.push(event), true);
   const socket = new Socket(connection);
-  let opened;
-  while (opened === undefined) {
-    receive(-1);
-    opened = events.shift();
-  }
-  const response = { url: String(url), status: opened.status, headers: opened.headers, body: "", error: opened.error };
+  while (events.isEmpty) receive(-1);
+  const opened = events.take();
+  const response = { url: String(url), status: opened.status, headers: headersOf(opened.headers), body: "", error: opened.error };
   if (opened.type === "failed") {
     host.log("warn", `Attempt to establish a WebSocket connection failed error=${JSON.stringify(opened.error)}`);
     if (connection.throws) throw new Error(opened.error);
@@ -82,12 +79,12 @@ const connect = (url, given, setUp) => {
     call(socket);
     if (connection.state === OPEN) socket.emit("open");
     while (!socket.isOver) {
-      const event = events.shift();
-      if (event === undefined) {
+      if (events.isEmpty) {
         const next = socket.runTimers();
         if (!socket.isOver) receive(next);
         continue;
       }
+      const event = events.take();
       switch (event.type) {
         case "message": socket.emit(typeof event.data === "string" ? "message" : "binaryMessage", event.data); break;
         case "ping": socket.emit("ping"); break;

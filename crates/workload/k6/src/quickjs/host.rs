@@ -32,9 +32,6 @@ const LINES_MAX: usize = 100;
 const LINE_CHARS_MAX: usize = 1000;
 /// Most redirects that a request follows where neither it nor the options say how many, as in k6.
 const REDIRECTS: u8 = 10;
-/// Requests of a batch that are made at the same time where the options say nothing, and most, as in k6.
-const BATCH: u64 = 20;
-const BATCH_MAX: u64 = 100;
 /// Longest time of a request, in milliseconds.
 const TIMEOUT_MS_MAX: f64 = 3_600_000.0;
 /// Most random bytes of one call.
@@ -454,7 +451,8 @@ pub(crate) fn request_of<'js>(
     if let Some(basic) = basic.filter(|_| !has(&headers, "authorization")) {
         headers.push(("Authorization".to_owned(), basic));
     }
-    if state.options["noConnectionReuse"] == true {
+    // An upgrade has a connection of its own.
+    if state.options["noConnectionReuse"] == true && !is_socket(described)? {
         headers.push(("Connection".to_owned(), "close".to_owned()));
     }
     if let Some(agent) = state.options["userAgent"].as_str()
@@ -497,6 +495,12 @@ pub(crate) fn request_of<'js>(
 /// What the modules want of the answer's body.
 pub(crate) fn kind_of(described: &Object<'_>) -> Result<String> {
     described.get::<_, Object<'_>>("given")?.get("kind")
+}
+
+/// Whether it opens a WebSocket.
+pub(crate) fn is_socket(described: &Object<'_>) -> Result<bool> {
+    let given: Object<'_> = described.get("given")?;
+    Ok(given.get::<_, Option<bool>>("isSocket")? == Some(true))
 }
 
 fn response_of<'js>(
@@ -677,10 +681,6 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Object<'js>
         found.map_err(|why| Exception::throw_message(&ctx, &why))
     });
     function!("elapsed", own, move || own.elapsed_ms.get());
-    function!("batchSize", own, move || own.options["batch"]
-        .as_u64()
-        .map_or(BATCH, |size| size.clamp(1, BATCH_MAX))
-        as f64);
     function!("begin", own, move |ctx: Ctx<'js>, described: Object<'js>| {
         tasks::begin(&ctx, &own, &described)
     });

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rquickjs::{ArrayBuffer, Ctx, Exception, Object, Result};
 
-use super::host::{State, kind_of, request_of};
+use super::host::{State, is_socket, kind_of, request_of};
 use crate::exchange::{Answer, Ask, Event, Memory, Message, News, Outgoing, Request, Task, Work};
 
 /// Most tasks of a user at the same time.
@@ -91,7 +91,9 @@ fn kept(state: &State, request: &Request) -> Result<Kept> {
 pub(crate) fn begin<'js>(ctx: &Ctx<'js>, state: &State, described: &Object<'js>) -> Result<u32> {
     let tasks = &state.tasks;
     if tasks.left.borrow().len() >= TASKS_MAX {
-        let message = format!("a user can do {TASKS_MAX} things at the same time, and no more");
+        let message = format!(
+            "a user can have {TASKS_MAX} requests and WebSockets at the same time, and no more"
+        );
         return Err(Exception::throw_message(ctx, &message));
     }
     let request = request_of(ctx, state, described)?;
@@ -99,9 +101,8 @@ pub(crate) fn begin<'js>(ctx: &Ctx<'js>, state: &State, described: &Object<'js>)
     let memory = kept(state, &request)?;
     let id = tasks.count.get().wrapping_add(1);
     tasks.count.set(id);
-    let is_socket: Option<bool> = described.get::<_, Object<'js>>("given")?.get("isSocket")?;
     let own = Box::new(request.clone());
-    let work = if is_socket == Some(true) { Work::Socket(own) } else { Work::Request(own) };
+    let work = if is_socket(described)? { Work::Socket(own) } else { Work::Request(own) };
     tasks.left.borrow_mut().insert(id, Left { request, kind, _kept: memory });
     tasks.begun.borrow_mut().push(Task { id, work });
     Ok(id)
@@ -164,11 +165,6 @@ fn described<'js>(ctx: &Ctx<'js>, state: &State, news: &News) -> Result<Option<O
             let mut headers = response.headers.iter();
             let own = headers.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
             object.set("protocol", own.map_or("", |(_, value)| value.as_str()))?;
-            let fields = Object::new(ctx.clone())?;
-            for (name, value) in &response.headers {
-                fields.set(name.as_str(), value.as_str())?;
-            }
-            object.set("headers", fields)?;
             object
         }
         Event::Message(message, bytes) => {

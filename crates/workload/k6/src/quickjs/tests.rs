@@ -11,7 +11,7 @@ use super::memory::Unlimited;
 use super::{Common, User, handle_summary, read};
 use crate::exchange::{
     Answer, Ask, Begin, CookieAsk, Event, Fault, Memory, News, Request, Response, Surroundings,
-    Yielded,
+    Work, Yielded,
 };
 use crate::summary::Written;
 
@@ -176,6 +176,34 @@ fn news_of_tasks_settle_promises() {
 }
 
 #[test]
+fn timers_are_due_in_the_order_of_their_times() {
+    let text = "
+        export default function () {
+          const due = []; const ids = [];
+          for (let n = 0; n < 5000; n += 1) {
+            const after = (n * 7919) % 1000 + 1;
+            ids.push(setTimeout(() => due.push(1e6 * after + n), after));
+          }
+          ids.filter((_, at) => at % 5 !== 0).forEach(clearTimeout);
+          let ticks = 0;
+          const clock = setInterval(() => { ticks += 1; if (ticks === 7) clearInterval(clock); }, 100);
+          setTimeout(() => {
+            const sorted = due.slice().sort((a, b) => a - b);
+            console.log(due.length, ticks, due.every((one, at) => one === sorted[at]));
+          }, 2000);
+        }";
+    let mut user = Driven::new(&common(text), 1);
+    let mut ask = user.begin("");
+    while let Ask::News(Some(most_ns)) = ask {
+        user.now_ms += most_ns as f64 / 1e6;
+        ask = user.resume(Answer::News(Vec::new()));
+    }
+    assert_eq!(done(ask), Ok(None));
+    assert_eq!(user.lines(), ["1000 7 true"]);
+    assert!((2500.0..2501.0).contains(&user.now_ms), "{}", user.now_ms);
+}
+
+#[test]
 fn users_that_wait_can_be_dropped() {
     let text = "
         import { sleep } from 'k6';
@@ -211,6 +239,10 @@ fn limits_end_what_does_not_end() {
     let text = fails("return (async () => { for (;;) await null; })();");
     assert!(text.contains("without waiting"), "{text}");
     let text = fails("const again = () => { Promise.resolve().then(again); }; again();");
+    assert!(text.contains("without waiting"), "{text}");
+    let text = fails(
+        "const f = () => { Promise.resolve().then(f); }; return (async () => { f(); for (;;) await null; })();",
+    );
     assert!(text.contains("without waiting"), "{text}");
     let text = fails("return new Promise(() => {});");
     assert!(text.contains("nothing settles"), "{text}");
@@ -536,6 +568,45 @@ fn options_say_which_requests_are_sent_and_when() {
     asked(user.resume(Answer::Woken));
     let result = done(user.resume(page("")));
     assert_eq!(result, Ok(Some(r#"[0,"blocked hostname",1111]"#.to_owned())));
+}
+
+#[test]
+fn what_goes_on_beside_the_function_is_sent_as_the_options_say() {
+    let text = "
+        import http from 'k6/http'; import { WebSocket } from 'k6/websockets';
+        export default async function () {
+          const socket = new WebSocket('ws://sub.blocked.test/');
+          socket.onerror = (event) => console.log(event.error);
+          new WebSocket('wss://a.test/');
+          const pages = ['blocked.test', 'a.test', 'a.test'].map((host) => http.asyncRequest('GET', `http://sub.${host}/`));
+          console.log((await pages[0]).error_code);
+        }";
+    let options = r#"{"rps": 2, "blockHostnames": ["*.blocked.test"], "noConnectionReuse": true}"#;
+    let mut user = with_options(text, options);
+    let mut ask = user.begin("");
+    let mut sent = Vec::new();
+    while sent.len() < 3 {
+        let tasks = user.yielded.iter_mut().flat_map(|yielded| std::mem::take(&mut yielded.tasks));
+        sent.extend(tasks.map(|task| (user.now_ms, task.work)));
+        let Ask::News(most_ns) = ask else {
+            panic!("it does not wait: {ask:?}");
+        };
+        let Some(most_ns) = most_ns else {
+            break;
+        };
+        user.now_ms += most_ns as f64 / 1e6;
+        ask = user.resume(Answer::News(Vec::new()));
+    }
+    let [(_, Work::Socket(upgrade)), (first_ms, Work::Request(_)), (second_ms, Work::Request(_))] =
+        &sent[..]
+    else {
+        panic!("it sends something else: {sent:?}");
+    };
+    assert_eq!(upgrade.url, "https://a.test/");
+    // The connection of a WebSocket serves nothing else anyway.
+    assert!(!upgrade.headers.iter().any(|(name, _)| name == "Connection"));
+    assert!((500.0..501.0).contains(&(second_ms - first_ms)), "{first_ms} {second_ms}");
+    assert_eq!(user.lines()[1..], ["1111", "blocked hostname"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use record::schema::{EventKind, RunStatus};
 
 use super::site::Site;
 use super::{html, text};
-use crate::support::{Ended, Space};
+use crate::support::{Ended, Served, Space};
 
 /// A script whose default function has this body.
 fn script(options: &str, rest: &str) -> String {
@@ -166,4 +166,34 @@ fn pages_cookies_and_connections_are_the_users() {
         site.seen().iter().map(|seen| seen.connection).collect();
     assert_eq!((site.seen().len(), connections.len()), (8, 2));
     assert_eq!(site.lines()["POST /sent"], 2);
+}
+
+#[test]
+fn requests_timers_and_sockets_run_beside_a_function() {
+    let site = site();
+    let echo = Served::start(&["echo"]);
+    let options = "{ vus: 2, iterations: 4, thresholds: {
+        checks: ['rate==1'], http_reqs: ['count==16'], iterations: ['count==4'],
+        ws_sessions: ['count==4'], ws_msgs_sent: ['count==8'], ws_msgs_received: ['count==8'] } }";
+    let rest = "import { WebSocket } from 'k6/websockets';
+      export default async () => {
+        setTimeout(() => http.get(`${__ENV.BASE}/later`), 20);
+        const names = ['a', 'b', 'c'];
+        const pages = await Promise.all(names.map((name) => http.asyncRequest('GET', `${__ENV.BASE}/${name}`)));
+        check(pages, { 'all are there': (all) => all.every((page, at) => page.url.endsWith(names[at])) });
+        const heard = [];
+        const socket = new WebSocket(`${__ENV.ECHO.replace('http', 'ws')}/echo`);
+        socket.onopen = () => socket.send('one');
+        socket.onmessage = (event) => {
+          heard.push(event.data);
+          if (heard.length === 2) socket.close(); else setTimeout(() => socket.send('two'), 10);
+        };
+        socket.onclose = (event) => check(heard, { 'all is heard': (all) => event.wasClean && all.join() === 'one,two' });
+      };";
+    let space = Space::new();
+    let url = format!("ECHO={}", echo.url);
+    run(&space, &site, &script(options, rest), &["-e", &url], 0);
+    let mut lines = site.lines();
+    assert_eq!(lines.remove("GET /later"), Some(4));
+    assert_eq!(lines.values().sum::<u64>(), 12, "{lines:?}");
 }
