@@ -99,11 +99,20 @@ fn converted(
         let (Some(converted), _) = convert(Source { name, text }, leniency) else {
             continue;
         };
-        // Whatever a variable of the environment is for, a host or a text.
-        let is_accepted = ["value", "http://value.test"].iter().any(|value| {
-            let env = |_: &str| Some((*value).to_owned());
+        // Variables of the environment are texts, or addresses, or one of them is the address of the target.
+        let addresses = [None, Some("")].into_iter().chain(variables(&converted.text).map(Some));
+        let is_accepted = addresses.into_iter().any(|address| {
+            let env = |name: &str| {
+                let is_address = address.is_some_and(|address| [name, ""].contains(&address));
+                Some(if is_address { "http://value.test" } else { "value" }.to_owned())
+            };
             convert::problems(&converted, &files, &env).is_empty()
         });
         assert!(is_accepted, "the check refuses what was written:\n{}", converted.text);
     }
+}
+
+/// The names of the variables of the environment that a scenario reads.
+fn variables(text: &str) -> impl Iterator<Item = &str> {
+    text.split("env('").skip(1).filter_map(|rest| Some(rest.split_once('\'')?.0))
 }

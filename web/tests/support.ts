@@ -145,6 +145,8 @@ export function layout(page: Page): Promise<string[]> {
       for (const [n, head] of [...table.querySelectorAll('thead th')].entries()) {
         const cell = cells[n];
         if (!cell || cell.matches('.picture') || head.getBoundingClientRect().width === 0) continue;
+        // On a phone heads stand in a row of their own, and rows are cards.
+        if (getComputedStyle(head).display !== 'table-cell') continue;
         const [above, below] = [head, cell].map((one) => getComputedStyle(one).textAlign);
         if (above !== below)
           faults.push(`“${head.textContent}” is ${above}, and its cells ${below}`);

@@ -112,14 +112,19 @@ impl LogHistogram {
     /// The number of this rank (1: the least) among those recorded, as [`quantile`](Self::quantile)
     /// gives it. A rank above the count gives the greatest.
     pub fn value_at_rank(&self, rank: u64) -> u64 {
-        let mut below = 0;
-        for (_, highest, count) in self.iter() {
-            below += count;
-            if below >= rank {
-                return highest.min(self.max);
+        let rank = rank.max(1);
+        let bucket = match &self.counters {
+            Counters::Few(few) => {
+                let mut below = 0;
+                let reached = few.iter().find(|&&(_, count)| {
+                    below += count;
+                    below >= rank
+                });
+                reached.map(|&(bucket, _)| usize::from(bucket))
             }
-        }
-        self.max
+            Counters::Paged(pages) => pages.bucket_at_rank(rank),
+        };
+        bucket.map_or(self.max, |bucket| bounds_of(bucket).1.min(self.max))
     }
 
     /// How many numbers lie in the bucket of `value` or below it.

@@ -50,6 +50,25 @@ impl Pages {
         counts.sum()
     }
 
+    /// The bucket that counted the number of this rank (1: the least); `None`: there are fewer.
+    pub(super) fn bucket_at_rank(&self, rank: u64) -> Option<usize> {
+        let mut below = 0;
+        for (page, counters) in self.made() {
+            // Most pages end below it.
+            let counted: u64 = counters.iter().sum();
+            if below + counted < rank {
+                below += counted;
+                continue;
+            }
+            let reached = counters.iter().position(|&count| {
+                below += count;
+                below >= rank
+            });
+            return reached.map(|offset| page * PAGE + offset);
+        }
+        None
+    }
+
     /// The buckets that counted something, from the least, and how often.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.made().flat_map(|(page, counters)| {

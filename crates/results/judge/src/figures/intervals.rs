@@ -124,14 +124,20 @@ impl Figures {
         if operations > INTERVAL_ROWS_MAX || short.iter().all(Option::is_none) {
             return;
         }
+        // Rows are many: of each measure, the kinds that short populations follow.
+        let mut of_measure: Vec<Vec<(TimeKind, usize)>> = vec![vec![]; self.info.measures.len()];
+        for (tag, numbers) in users {
+            let numbers = numbers.iter().filter(|&&number| short[number].is_some());
+            of_measure[tag.measure].extend(numbers.map(|&number| (tag.kind, number)));
+        }
         let read = run.requests(|batch| {
             for row in batch {
                 let Some(kind) = kind_of(row.outcome) else {
                     continue;
                 };
                 let phase = self.phase_at(row.done_ns);
-                let tag = TimeTag { measure: usize::from(row.measure), kind };
-                for &number in users.get(&tag).into_iter().flatten() {
+                let followers = of_measure.get(usize::from(row.measure)).into_iter().flatten();
+                for &(_, number) in followers.filter(|&&(followed, _)| followed == kind) {
                     let own = followed[number].population.phase;
                     if let Some(stretches) = &mut short[number]
                         && own.is_none_or(|own| own == phase)
