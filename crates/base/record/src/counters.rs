@@ -173,6 +173,8 @@ counters! {
         numbers_unaccounted: "1", Sum, Note("numbered messages could not be tracked: their user had too many sequences, or they were too far ahead of the previous one");
         /// HTTP connections that were closed because bytes came that answer no request.
         unsolicited: "1", Sum, Note("HTTP connections were closed because the server sent bytes that answer no request");
+        /// Users that left because their data had no further row, as `end: stop` says.
+        rows_used_up: "1", Sum, Note("times a user left because its data had no further row (`end: stop`): since then there were fewer users than planned");
         /// Calls of functions and steps in JavaScript.
         script_calls: "1", Sum, Column(script_calls);
         /// Time that they took.

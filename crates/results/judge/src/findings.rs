@@ -9,7 +9,10 @@ use record::schema::{
 
 use crate::case::Case;
 use crate::finding::finding;
-use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
+use crate::limits::{
+    ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX, RESENT_MANY_MIN,
+    RESENT_SHARE_MAX,
+};
 use crate::{summary, totals};
 
 /// Regions that have no network of their own.
@@ -135,16 +138,17 @@ fn times_of_errors(measure: &MeasureSummary) -> String {
     text
 }
 
-/// The text of the first of these errors, without its kind, which stands before it.
+/// The text of the first of these errors, without its kind, which stands before it. Loops report theirs one after the other.
 pub(crate) fn first_text(events: &[Event], measure: &str, kind: &str) -> Option<String> {
-    let detail = events.iter().find_map(|event| match &event.what {
+    let details = events.iter().filter_map(|event| match &event.what {
         EventKind::Error { measure: of, outcome, detail, .. }
             if of == measure && outcome == kind =>
         {
-            Some(detail.as_str())
+            Some((event.at_ns, detail.as_str()))
         }
         _ => None,
-    })?;
+    });
+    let (_, detail) = details.min_by_key(|&(at_ns, _)| at_ns)?;
     let text = detail.strip_prefix(kind).unwrap_or(detail).trim();
     let mut chars = text.chars().map(|c| if is_control(c) { ' ' } else { c });
     let mut shown: String = chars.by_ref().take(ERROR_TEXT_CHARS_MAX).collect();
@@ -168,20 +172,59 @@ pub(crate) fn connects_retried(case: &Case<'_>) -> Vec<Finding> {
     vec![finding.with("retries", n as f64).done()]
 }
 
-/// Requests that were sent again because an idle connection had ended.
+/// Requests that were sent again because the connection that they used again had ended. Few are those whose idle connection
+/// the target was just closing; many were dropped.
 pub(crate) fn requests_retried(case: &Case<'_>) -> Vec<Finding> {
     let n = case.figures.total(|row| row.requests_retried.saturating_sub(row.requests_goaway));
     if n == 0 {
         return Vec::new();
     }
+    let begun = case.figures.total(|row| row.sends);
+    let share = n as f64 / begun.max(1) as f64;
+    let are_many = n >= RESENT_MANY_MIN && share > RESENT_SHARE_MAX;
+    let requests = units::counted(n, "request");
+    let were = if n == 1 { "was" } else { "were" };
+    let draft = match are_many {
+        true => {
+            let text = format!(
+                "{requests} ({} of all operations) met the end of their connection and {were} sent again on a fresh one: \
+                 more than a target's limit for idle connections explains, so it, or what is before it, drops requests",
+                units::share(share)
+            );
+            finding(Severity::Warning, "requests-retried", text).with("share", share)
+        }
+        false => {
+            let text = format!(
+                "{requests} met the end of an idle connection and {were} sent again on a fresh one: the target closes \
+                 idle connections sooner than users use them again"
+            );
+            finding(Severity::Note, "requests-retried", text)
+        }
+    };
+    vec![draft.with("retries", n as f64).done()]
+}
+
+/// Iterations of k6's scripts that were due and had no user.
+pub(crate) fn iterations_dropped(case: &Case<'_>) -> Vec<Finding> {
+    // Of a script of k6 both are there.
+    let (Some(done), Some(dropped)) =
+        (case.figures.metric_sum("iterations"), case.figures.metric_sum("dropped_iterations"))
+    else {
+        return Vec::new();
+    };
+    if dropped <= 0.0 {
+        return Vec::new();
+    }
+    let share = dropped / (done + dropped);
     let text = format!(
-        "{} met the end of an idle connection and {} sent again on a fresh one: the target closes idle connections \
-         sooner than users use them again",
-        units::counted(n, "request"),
-        if n == 1 { "was" } else { "were" }
+        "{} of {} iterations that were due had no user and were dropped ({}): as many were busy as `maxVUs` allows, so the \
+         load was less than the script says, and no figure has the time that they would have waited",
+        units::count(dropped as u64),
+        units::count((done + dropped) as u64),
+        units::share(share)
     );
-    let finding = finding(Severity::Note, "requests-retried", text);
-    vec![finding.with("retries", n as f64).done()]
+    let draft = finding(Severity::Warning, "iterations-dropped", text);
+    vec![draft.with("iterations", dropped).with("share", share).done()]
 }
 
 /// Requests that were sent again because the server had announced the end of their connection.

@@ -90,6 +90,14 @@ pub const ERROR_KINDS_MAX: usize = 3;
 /// Most characters of the first error of a kind that such a finding quotes.
 pub const ERROR_TEXT_CHARS_MAX: usize = 80;
 
+/// If more than this share of the requests are attempts of a `retry` that failed, requests do not say how great the load was.
+pub const RETRIED_LOAD_SHARE_MAX: f64 = 0.01;
+
+/// Requests that were sent again are many if they are at least so many, and more than this share of all operations: fewer may
+/// have met connections that the target was just closing.
+pub const RESENT_MANY_MIN: u64 = 10;
+pub const RESENT_SHARE_MAX: f64 = 0.05;
+
 /// A run of whose sessions a larger share failed for reasons of our own is not the one that was wanted.
 pub const OWN_FAILURES_SHARE_MAX: f64 = 0.01;
 

@@ -107,6 +107,8 @@ pub(crate) enum Rank {
     Once,
     /// `attempts-retried`.
     Attempts,
+    /// `iterations-dropped`.
+    IterationsDropped,
 
     // Counts.
     /// `connects-retried`.

@@ -73,6 +73,7 @@ const RULES: &[Rule] = &[
     rule(Rank::Once, once::findings),
     rule(Rank::Attempts, attempts::findings),
     rule(Rank::UsersHeld, findings::users_held),
+    rule(Rank::IterationsDropped, findings::iterations_dropped),
     // Connections and messages.
     rule(Rank::KeepAlive, keep_alive::findings),
     rule(Rank::Channels, channels::findings),

@@ -374,6 +374,7 @@ impl Interpreter<'_> {
             }
             DrawnRow::Stop => {}
         }
+        self.recorder.counts.rows_used_up += 1;
         // A restart would find no row either.
         self.users[key].repeats_until_ns = 0;
         Flow::End

@@ -195,7 +195,7 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "0000000000000000000000000000000000000004030000000000000000000000000000000000",
+            "000000000000000000000000000000000000000403000000000000000000000000000000000000",
             "0203020100",
             // One measure: its number, operations due, those that never began by reason, those that began, and how often
             // each of 62 outcomes.

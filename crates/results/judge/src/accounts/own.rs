@@ -14,7 +14,34 @@ use crate::limits::OWN_FAILURES_SHARE_MAX;
 
 /// So many sessions failed for reasons of our own that the run is not the one that was wanted.
 pub(crate) fn failures(case: &Case<'_>) -> Vec<Finding> {
-    Vec::from_iter(found(case.figures))
+    Vec::from_iter(found(case.figures).or_else(|| thrown(case)))
+}
+
+/// Iterations of a script of k6 that threw. They have ended like any other, so no session of theirs has failed.
+fn thrown(case: &Case<'_>) -> Option<Finding> {
+    let figures = case.figures;
+    let was_ended = figures.events.iter().any(|event| event.what == EventKind::ScriptAborted);
+    // Of a script of k6 both are there.
+    let iterations = figures.metric_sum("iterations")?;
+    figures.info.metrics.iter().find(|metric| metric.name == "iteration_duration")?;
+    let faults = case.measures.iter().find(|measure| measure.kind == "step")?;
+    let kinds = [Outcome::Script, Outcome::NoMemory].map(Outcome::name);
+    let failed: u64 = kinds.iter().filter_map(|&kind| faults.errors_by_kind.get(kind)).sum();
+    let share = failed as f64 / iterations.max(1.0);
+    if was_ended || share <= OWN_FAILURES_SHARE_MAX {
+        return None;
+    }
+    let texts = kinds.iter().filter_map(|&kind| first_text(&figures.events, &faults.name, kind));
+    let first = texts.into_iter().next();
+    let first = first.map_or(String::new(), |text| format!(" (first: {text})"));
+    let text = format!(
+        "{} of {} ({}) ended by an exception of the script{first}",
+        units::count(failed),
+        units::counted(iterations as u64, "iteration"),
+        units::share(share.min(1.0)),
+    );
+    let draft = finding(Severity::Warning, "own-failures", text);
+    Some(draft.with("iterations", failed as f64).with("share", share).done())
 }
 
 fn found(figures: &Figures) -> Option<Finding> {
@@ -34,7 +61,7 @@ fn found(figures: &Figures) -> Option<Finding> {
     let first = own.max_by_key(|ending| ending.users).and_then(|most| first_error(figures, most));
     let first = first.map_or(String::new(), |text| format!(" (first: {text})"));
     let text = format!(
-        "{} of {} ({}) failed for reasons of the scenario or the generator, not of the target: {}{first}",
+        "{} of {} ({}) failed in a step of their own, not in a request: {}{first}",
         units::count(failed),
         units::counted(started, "session"),
         units::share(share),
@@ -138,9 +165,9 @@ mod tests {
         assert_eq!(
             rendered(&summary.findings[..1]),
             "Warning own-failures
-    5,400 of 6,000 sessions (90 %) failed for reasons of the scenario or the
-    generator, not of the target: 5,400 at `set` of `x`, which cannot be done
-    (first: session \"s\", instruction 1: `text/html` is not a number)
+    5,400 of 6,000 sessions (90 %) failed in a step of their own, not in a request:
+    5,400 at `set` of `x`, which cannot be done (first: session \"s\", instruction 1:
+    `text/html` is not a number)
 "
         );
         assert!(summary.failing().any(|finding| finding.code == "own-failures"));
@@ -175,8 +202,7 @@ mod tests {
             ..ending(Outcome::Timeout, None, 500)
         });
         let found = own(&figures(endings));
-        let text = "650 of 6,000 sessions (10.83 %) failed for reasons of the scenario or the generator, not of \
-             the target: 300 at `feed` of `ids`, which has no further row, 200 at `js`, where a script failed, 100 at \
+        let text = "650 of 6,000 sessions (10.83 %) failed in a step of their own, not in a request: 300 at `feed` of `ids`, which has no further row, 200 at `js`, where a script failed, 100 at \
              `set` of `x`, for which there was no memory, 50 at request, which cannot be done \
              (first: session \"s\", instruction 1: `text/html` is not a number)";
         assert_eq!(found[0].text, text);

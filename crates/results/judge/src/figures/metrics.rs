@@ -35,6 +35,12 @@ impl Figures {
         self.merged_metric(phase, metric, true)
     }
 
+    /// The sum of the counter of this name over the run; `None`: the run has no such counter.
+    pub(crate) fn metric_sum(&self, name: &str) -> Option<f64> {
+        let metric = self.info.metrics.iter().position(|metric| metric.name == name)?;
+        self.metric_value(None, metric, MetricStat::Sum)
+    }
+
     /// A statistic of a metric; `None` where there is nothing to take it from. What is recorded in the drain is in no rate.
     pub(crate) fn metric_value(
         &self,

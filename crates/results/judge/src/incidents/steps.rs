@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use record::schema::SeriesRow;
 use stats::mean::mean;
 use stats::scan::{self, Count, Level};
 
 use super::Search;
 use super::windows::Ends;
 use crate::figures::{Figures, Window, Windows};
-use crate::limits::{INCIDENT_DUE_MIN, INCIDENT_LOAD_S, INCIDENT_SHORTFALL_MIN, OVERDUE_NS_MIN};
+use crate::limits::{
+    INCIDENT_DUE_MIN, INCIDENT_LOAD_S, INCIDENT_SHORTFALL_MIN, OVERDUE_NS_MIN,
+    RETRIED_LOAD_SHARE_MAX,
+};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -77,9 +81,14 @@ impl Load {
         let slot_s = (windows.length_s * joined) as u64;
         let slots = thinned(&of_requests, joined);
         let is_closed = is_closed(figures);
-        let load = match is_closed {
-            true => users(figures, slots.len(), slot_s * SECOND_NS),
-            false => slots.iter().map(|slot| slot.due).collect(),
+        let due: f64 = slots.iter().map(|slot| slot.due).sum();
+        // What fails is tried again, which makes the load of a failure, and no failure of the load.
+        let is_retried = figures.retried_of(&requests) as f64 > RETRIED_LOAD_SHARE_MAX * due;
+        let slot_ns = slot_s * SECOND_NS;
+        let load = match (is_closed, is_retried) {
+            (true, _) => means(figures, slots.len(), slot_ns, |row| row.users),
+            (false, true) => means(figures, slots.len(), slot_ns, |row| row.users_fell_due),
+            (false, false) => slots.iter().map(|slot| slot.due).collect(),
         };
         let near = (INCIDENT_LOAD_S / 2).div_ceil(slot_s) as usize;
         let around = (0..load.len()).map(|slot| {
@@ -92,21 +101,27 @@ impl Load {
 }
 
 /// Whether all users are those of populations. They wait for their answers: more of them make responses longer, and these
-/// keep requests from being due. Of other users, requests that are due are the load.
+/// keep requests from being due. Of other users, requests that are due are the load, or with many retries the users that
+/// are due.
 fn is_closed(figures: &Figures) -> bool {
     let kinds = || figures.info.phases.iter().map(|phase| phase.kind.as_str());
     let is_population = |kind: &str| kind.starts_with("closed");
     kinds().any(is_population) && kinds().all(|kind| is_population(kind) || kind == "hold")
 }
 
-/// The mean number of users in each slot.
-fn users(figures: &Figures, slots: usize, slot_ns: u64) -> Vec<f64> {
+/// The mean of a column of the rows in each slot.
+fn means(
+    figures: &Figures,
+    slots: usize,
+    slot_ns: u64,
+    column: impl Fn(&SeriesRow) -> u64,
+) -> Vec<f64> {
     let mut sums = vec![0.0; slots];
     let mut rows = vec![0.0; slots];
     for row in &figures.series {
         let slot = (u64::midpoint(row.start_ns, row.end_ns) / slot_ns) as usize;
         if slot < slots {
-            sums[slot] += row.users as f64;
+            sums[slot] += column(row) as f64;
             rows[slot] += 1.0;
         }
     }

@@ -180,7 +180,7 @@ fn timers_are_due_in_the_order_of_their_times() {
     let text = "
         export default function () {
           const due = []; const ids = [];
-          for (let n = 0; n < 5000; n += 1) {
+          for (let n = 0; n < 500; n += 1) {
             const after = (n * 7919) % 1000 + 1;
             ids.push(setTimeout(() => due.push(1e6 * after + n), after));
           }
@@ -199,7 +199,7 @@ fn timers_are_due_in_the_order_of_their_times() {
         ask = user.resume(Answer::News(Vec::new()));
     }
     assert_eq!(done(ask), Ok(None));
-    assert_eq!(user.lines(), ["1000 7 true"]);
+    assert_eq!(user.lines(), ["100 7 true"]);
     assert!((2500.0..2501.0).contains(&user.now_ms), "{}", user.now_ms);
 }
 

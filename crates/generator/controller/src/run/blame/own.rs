@@ -36,7 +36,7 @@ fn a_run_in_which_every_user_failed_fails() {
     assert_eq!(summary.verdict, Verdict::Failed);
     let first = &summary.findings[0];
     assert_eq!(first.code, "own-failures");
-    let text = "50 of 50 sessions (100 %) failed for reasons of the scenario or the generator, not of the target: \
+    let text = "50 of 50 sessions (100 %) failed in a step of their own, not in a request: \
                 50 at `set` of `code`, which cannot be done (first: ";
     assert!(first.text.starts_with(text), "{}", first.text);
     assert!(first.text.ends_with("division by zero)"), "{}", first.text);
