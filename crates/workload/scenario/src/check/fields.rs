@@ -1,6 +1,6 @@
 //! Mappings with known keys.
 
-use crate::keys::{DOCUMENT, Default, Key, Table, other_tools};
+use crate::keys::{DOCUMENT, Default, Key, Kind, Table, other_tools};
 
 use super::{Checker, translation};
 use crate::document::node::{Entry, Node, NodeKind, Place, Scalar};
@@ -109,6 +109,22 @@ pub(super) fn misspelt(
     suggest::nearest(written, table.names()).filter(|name| !is_extended(name))
 }
 
+/// True unless a value has another shape than the key wants: then a word was no misspelling of it, or the value would be
+/// blamed for the word.
+pub(super) fn may_stand_behind(value: &Node, table: &'static Table, name: &str) -> bool {
+    table.key(name).is_none_or(|key| has_shape(value, &key.kind))
+}
+
+fn has_shape(value: &Node, kind: &Kind) -> bool {
+    match kind {
+        Kind::Map(_) | Kind::Mapping(_) => value.is_null() || value.mapping().is_some(),
+        Kind::List(_) | Kind::Steps => value.is_null() || value.sequence().is_some(),
+        Kind::Any(kinds) => kinds.iter().any(|kind| has_shape(value, kind)),
+        Kind::OneOrMore(kind) => value.sequence().is_some() || has_shape(value, kind),
+        _ => true,
+    }
+}
+
 /// The value of a key of a mapping, also where the key is misspelt.
 pub(super) fn value_meant<'n>(
     node: &'n Node,
@@ -179,7 +195,10 @@ impl Checker<'_> {
             }
             if let Some(name) = misspelt(table, &entry.key, advice) {
                 let is_written = entries.iter().any(|other| other.key == name);
-                if !is_written && known.iter().all(|field| field.name != name) {
+                if !is_written
+                    && may_stand_behind(&entry.value, table, name)
+                    && known.iter().all(|field| field.name != name)
+                {
                     known.push(Field { name, entry });
                 }
             }

@@ -149,6 +149,9 @@ impl Checker<'_> {
             return Some(());
         };
         let hint = match bad {
+            '#' if text.contains("#{") => {
+                "variables are written `${name}`, and set before: `#{name}` is Gatling's".to_owned()
+            }
             '#' => "remove the fragment; it is never sent".to_owned(),
             _ => {
                 let mut bytes = [0; 4];

@@ -117,8 +117,10 @@ impl<'n> PopulationEntry<'n> {
         let mut own = SessionNames::default();
         let chooses = node.is_some_and(|node| own.add_chosen(node));
         own.is_any |= !chooses;
-        if let Some(arrivals) = self.arrivals {
-            self.running.add_of_phases(arrivals, &own);
+        match self.arrivals {
+            Some(arrivals) => self.running.add_of_phases(arrivals, &own),
+            // What is wrong is that they are missing, not the sessions.
+            None => self.running = own,
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::keys::{Kind, SESSION, other_tools};
 use plan::{Op, Session};
 use stats::dist::Dist;
 
-use super::fields::misspelt;
+use super::fields::{may_stand_behind, misspelt};
 use super::names::Names;
 use super::populations::PopulationEntry;
 use super::program::Program;
@@ -170,9 +170,13 @@ impl Checker<'_> {
                     self.diagnostics
                         .error("unknown-step", &entry.key_place, message)
                         .hint_some(hint);
+                    // A step of another tool is no misspelling.
+                    let is_foreign = other_tools::hint_for_step(&entry.key).is_some();
                     return STEPS.iter().find(|step| {
                         let verb = step.keys.verb();
-                        misspelt(step.keys, &entry.key, hint_in_step) == Some(verb)
+                        !is_foreign
+                            && misspelt(step.keys, &entry.key, hint_in_step) == Some(verb)
+                            && may_stand_behind(&entry.value, step.keys, verb)
                             && suggest::nearest(&entry.key, names.clone()) == Some(verb)
                     });
                 }
