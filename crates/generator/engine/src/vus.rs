@@ -21,6 +21,7 @@ use stats::rng::{Purpose, Rng};
 use crate::fetch::url::{split, without_default_port};
 use crate::schedule::share::Share;
 use crate::tables::budget::{Budget, Held};
+use crate::users::User;
 use tasks::Tasks;
 pub(crate) use tasks::Turn;
 
@@ -150,6 +151,20 @@ pub(crate) enum Asked {
     Cookies(CookieAsk),
     News(Option<u64>),
     Done(Result<Option<String>, Fault>),
+}
+
+/// Bytes of a request and of its answer, heads included.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bytes {
+    pub(crate) bytes_out: u64,
+    pub(crate) bytes_in: u64,
+}
+
+impl Bytes {
+    /// Those of the user's operation in flight.
+    pub(crate) fn of(user: &User) -> Bytes {
+        Bytes { bytes_out: u64::from(user.bytes_out), bytes_in: u64::from(user.bytes_in) }
+    }
 }
 
 /// The surroundings of a user.
@@ -368,14 +383,11 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
     /// Appends the request, for an endpoint with this authority. The error says what cannot be sent.
     pub(crate) fn encode(&self, key: K, authority: &str, out: &mut Vec<u8>) -> Result<(), String> {
         let request = self.request(key).ok_or("the script has made no request")?;
-        let target = sendable_target(request)?;
-        sendable_headers(request)?;
+        let Sendable { target, host } = Sendable::of(request, authority)?;
         if !http1::is_token(&request.method) {
             return Err(format!("{:?} is no method", request.method));
         }
-        let host = own_host(request).unwrap_or(authority);
-        let headers = request.headers.iter().filter(|(name, _)| !is_host(name));
-        let headers = headers.map(|(name, value)| (sent_name(name), value.as_bytes()));
+        let headers = sent_headers(request);
         http1::encode_request(
             out,
             &request.method,
@@ -397,11 +409,8 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
         let request = self.request(key).ok_or("the script opens no WebSocket")?;
-        let target = sendable_target(request)?;
-        sendable_headers(request)?;
-        let host = own_host(request).unwrap_or(authority);
-        let headers = request.headers.iter().filter(|(name, _)| !is_host(name));
-        let headers = headers.map(|(name, value)| (sent_name(name), value.as_bytes()));
+        let Sendable { target, host } = Sendable::of(request, authority)?;
+        let headers = sent_headers(request);
         match nonce {
             Some(nonce) => ws::encode_handshake(out, &target, host, nonce, headers),
             None => ws::encode_connect(out, &target, host, headers),
@@ -437,10 +446,10 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
     }
 
     /// The request was redirected by an answer of this status, after so many bytes in both directions.
-    pub(crate) fn hopped(&mut self, key: K, status: u16, bytes: (u32, u32), now_ns: u64) {
+    pub(crate) fn hopped(&mut self, key: K, status: u16, bytes: Bytes, now_ns: u64) {
         if let Some(asked) = self.in_flight(key) {
             let timings = asked.timings(now_ns);
-            let (bytes_out, bytes_in) = (u64::from(bytes.0), u64::from(bytes.1));
+            let Bytes { bytes_out, bytes_in } = bytes;
             asked.hops.push(Hop { status, timings, bytes_out, bytes_in });
             let hops = std::mem::take(&mut asked.hops);
             let request = std::mem::take(&mut asked.request);
@@ -469,13 +478,13 @@ impl<K: Copy + Eq + std::hash::Hash> Vus<K> {
         key: K,
         outcome: Outcome,
         status: u16,
-        bytes: (u32, u32),
+        bytes: Bytes,
         now_ns: u64,
     ) {
         if let Some(flight) = self.flights.get_mut(&key)
             && flight.answer.is_none()
         {
-            let (bytes_out, bytes_in) = (u64::from(bytes.0), u64::from(bytes.1));
+            let Bytes { bytes_out, bytes_in } = bytes;
             // A handshake that was declined: no other request fails by its status.
             let status = if outcome == Outcome::Status { status } else { 0 };
             let response = failed(&flight.asked, now_ns, outcome);
@@ -520,29 +529,39 @@ fn is_host(name: &str) -> bool {
     name.eq_ignore_ascii_case("host")
 }
 
-/// The request's own header `Host`.
-fn own_host(request: &Request) -> Option<&str> {
-    let mut headers = request.headers.iter();
-    headers.find(|(name, _)| is_host(name)).map(|(_, value)| value.as_str())
+/// A request's target and host, of a request whose headers can be sent as well.
+struct Sendable<'a> {
+    target: String,
+    /// The request's own header `Host`, or else the authority of its endpoint.
+    host: &'a str,
 }
 
-fn sendable_target(request: &Request) -> Result<String, String> {
-    let target = target(&request.url);
-    match http1::is_target(&target) {
-        true => Ok(target),
-        false => Err(format!("{:?} has characters that a request line cannot hold", request.url)),
-    }
-}
-
-fn sendable_headers(request: &Request) -> Result<(), String> {
-    for (name, value) in &request.headers {
-        if !http1::is_token(name) || !http1::is_field_value(value.as_bytes()) {
+impl<'a> Sendable<'a> {
+    /// The error says what cannot be sent.
+    fn of(request: &'a Request, authority: &'a str) -> Result<Sendable<'a>, String> {
+        let target = target(&request.url);
+        if !http1::is_target(&target) {
             return Err(format!(
-                "the header {name:?} has characters that a header line cannot hold"
+                "{:?} has characters that a request line cannot hold",
+                request.url
             ));
         }
+        for (name, value) in &request.headers {
+            if !http1::is_token(name) || !http1::is_field_value(value.as_bytes()) {
+                return Err(format!(
+                    "the header {name:?} has characters that a header line cannot hold"
+                ));
+            }
+        }
+        let own = request.headers.iter().find(|(name, _)| is_host(name));
+        Ok(Sendable { target, host: own.map_or(authority, |(_, value)| value.as_str()) })
     }
-    Ok(())
+}
+
+/// The request's headers but its host.
+fn sent_headers(request: &Request) -> impl Iterator<Item = (&str, &[u8])> + Clone {
+    let headers = request.headers.iter().filter(|(name, _)| !is_host(name));
+    headers.map(|(name, value)| (sent_name(name), value.as_bytes()))
 }
 
 /// The path and query of a URL.

@@ -4,7 +4,7 @@
 //! order of the branches, so the outcome does not depend on whose answers came first. A branch whose session cannot
 //! continue puts its user in its own place: the other branches are interrupted, and what follows happens to the user.
 
-use plan::{EndpointId, Op, Parallel};
+use plan::{EndpointId, Op, Parallel, Pc};
 use record::Outcome;
 
 use crate::conn::{Link, Way};
@@ -89,12 +89,7 @@ impl Interpreter<'_> {
         let begun_at = self.users[owner].pc;
         for branch in self.users.branches.family(owner).iter().skip(1).copied().collect::<Vec<_>>()
         {
-            if self.users[branch].wait.in_flight() {
-                self.record_operation(now_ns, branch, Outcome::Unfinished, 0);
-            }
-            self.end_transactions_from(now_ns, branch, Outcome::Unfinished, begun_at);
-            self.leave_socket(branch);
-            self.abandon_dialled(now_ns, branch);
+            self.leave_unfinished(now_ns, branch, begun_at);
             self.users.branches.leave(owner, branch);
             self.remove_branch(now_ns, owner, branch);
         }
@@ -175,15 +170,20 @@ impl Interpreter<'_> {
                 continue;
             }
             self.trace_branch_at(Some(place));
-            if self.users[branch].wait.in_flight() {
-                self.record_operation(now_ns, branch, Outcome::Unfinished, 0);
-            }
-            self.end_transactions_from(now_ns, branch, Outcome::Unfinished, begun_at);
-            self.leave_socket(branch);
-            self.abandon_dialled(now_ns, branch);
+            self.leave_unfinished(now_ns, branch, begun_at);
             self.remove_branch(now_ns, key, branch);
         }
         self.trace_branch_at(None);
+    }
+
+    /// What a branch is at stays unfinished; `begun_at`: the step that began it.
+    fn leave_unfinished(&mut self, now_ns: u64, branch: UserKey, begun_at: Pc) {
+        if self.users[branch].wait.in_flight() {
+            self.record_operation(now_ns, branch, Outcome::Unfinished, 0);
+        }
+        self.end_transactions_from(now_ns, branch, Outcome::Unfinished, begun_at);
+        self.leave_socket(branch);
+        self.abandon_dialled(now_ns, branch);
     }
 
     /// The run is over for a user in a loop that never ends: so it is for those of its branches that are between two

@@ -9,6 +9,7 @@ use crate::interpreter::{Flow, Interpreter};
 use crate::received::{ReceivedMessage, Search};
 use crate::tables::budget::EXHAUSTED;
 use crate::tables::slots::UserKey;
+use crate::vus::Bytes;
 
 impl Interpreter<'_> {
     /// The operation of a step begins now, which was counted as due.
@@ -119,8 +120,7 @@ impl Interpreter<'_> {
             _ => false,
         };
         if let (Some(vus), true) = (&mut self.vus, by_script) {
-            let user = &self.users[key];
-            vus.failed(key, outcome, status, (user.bytes_out, user.bytes_in), now_ns);
+            vus.failed(key, outcome, status, Bytes::of(&self.users[key]), now_ns);
         }
         self.record_operation(now_ns, key, outcome, status);
         let is_limit = outcome.is_generator_limit();

@@ -52,17 +52,28 @@ impl Users<'_> {
         is_branch.then(|| self.table[self.owner(key)].pc)
     }
 
-    /// Gives the user branches. False: there is no memory for what their variables hold.
-    pub(crate) fn fork(&mut self, owner: UserKey, parallel: &Parallel) -> bool {
+    /// The seed of the branches that the user begins next.
+    fn branch_seed(&mut self, owner: UserKey, parallel: &Parallel) -> u64 {
         let user = &mut self.table[owner];
         let draws = &mut user.registers[parallel.draws.index()];
         let seeds = Rng::new(self.plan.seed, user.number, Purpose::Branch);
         let seed = seeds.skip(*draws).next_u64();
         *draws += 1;
-        let large = match self.saved.has(owner.place()) {
-            true => user.slots.iter().map(large_bytes).sum(),
+        seed
+    }
+
+    /// What the user's variables hold beside its row, which each of its branches holds as well.
+    fn large_bytes_of(&self, owner: UserKey) -> usize {
+        match self.saved.has(owner.place()) {
+            true => self.table[owner].slots.iter().map(large_bytes).sum(),
             false => 0,
-        };
+        }
+    }
+
+    /// Gives the user branches. False: there is no memory for what their variables hold.
+    pub(crate) fn fork(&mut self, owner: UserKey, parallel: &Parallel) -> bool {
+        let seed = self.branch_seed(owner, parallel);
+        let large = self.large_bytes_of(owner);
         let mut branches = Vec::with_capacity(parallel.branches.len());
         let mut fits = true;
         for (number, branch) in (0..).zip(&parallel.branches) {
@@ -83,15 +94,8 @@ impl Users<'_> {
     /// its variables hold.
     pub(crate) fn add_branch(&mut self, owner: UserKey, parallel: &Parallel) -> Option<UserKey> {
         let branch = parallel.branches.first()?;
-        let user = &mut self.table[owner];
-        let draws = &mut user.registers[parallel.draws.index()];
-        let seeds = Rng::new(self.plan.seed, user.number, Purpose::Branch);
-        let seed = seeds.skip(*draws).next_u64();
-        *draws += 1;
-        let large = match self.saved.has(owner.place()) {
-            true => user.slots.iter().map(large_bytes).sum(),
-            false => 0,
-        };
+        let seed = self.branch_seed(owner, parallel);
+        let large = self.large_bytes_of(owner);
         let row = self.table[owner].branch(branch, seed, 0);
         let key = self.table.insert(row);
         match self.saved.set(key.place(), large) {

@@ -7,9 +7,8 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 use k6::{Event, Fault, Message, News, Task, Work};
-use record::Outcome;
 
-use super::{Asked, Flight, Vus, failed};
+use super::{Asked, Flight, Vus};
 use crate::tables::budget::Held;
 
 /// The tasks of a context. `K` names branches.
@@ -177,15 +176,11 @@ impl<K: Copy + Eq + Hash> Vus<K> {
         };
         let tasks = &mut active.tasks;
         for Task { id, work } in std::mem::take(&mut tasks.begun) {
+            // Without an answer it has failed.
+            let refused = |request| Box::new(Flight::new(request, now_ns).answer(now_ns));
             let event = match work {
-                Work::Request(request) => {
-                    let flight = Flight::new(*request, now_ns);
-                    Event::Response(Box::new(failed(&flight.asked, now_ns, Outcome::Step)))
-                }
-                Work::Socket(request) => {
-                    let flight = Flight::new(*request, now_ns);
-                    Event::Handshake(Box::new(failed(&flight.asked, now_ns, Outcome::Step)))
-                }
+                Work::Request(request) => Event::Response(refused(*request)),
+                Work::Socket(request) => Event::Handshake(refused(*request)),
             };
             tasks.news.push(News { id, event });
         }
@@ -219,8 +214,8 @@ impl<K: Copy + Eq + Hash> Vus<K> {
         let tasks = &mut active.tasks;
         if let Some(taken) = tasks.taken.get(&branch) {
             let event = Event::Message(message, bytes as u64);
-            let (id, is_last) = (taken.id, event.is_last());
-            tasks.news.push(News { id, event });
+            let is_last = event.is_last();
+            tasks.news.push(News { id: taken.id, event });
             tasks.held.extend(held);
             if is_last {
                 tasks.taken.remove(&branch);

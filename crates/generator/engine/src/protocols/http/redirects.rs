@@ -14,6 +14,7 @@ use crate::fetch::{Address, FirstRequest, Hop};
 use crate::interpreter::Interpreter;
 use crate::requests::encode_http;
 use crate::tables::slots::UserKey;
+use crate::vus::Bytes;
 
 impl<'p> Interpreter<'p> {
     /// The user's request was answered with a redirect: it goes on there, or ends as one that cannot be followed.
@@ -28,8 +29,7 @@ impl<'p> Interpreter<'p> {
         let http = self.http_op(key);
         match self.next_hop(now_ns, key, endpoint, status, location) {
             Ok(hop) => {
-                let user = &self.users[key];
-                let bytes = (user.bytes_out, user.bytes_in);
+                let bytes = Bytes::of(&self.users[key]);
                 self.record_hop(now_ns, key, status);
                 if let Some(vus) = self.vus.as_mut().filter(|_| http.by_script) {
                     vus.hopped(key, status, bytes, now_ns);
